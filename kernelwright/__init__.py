@@ -1,0 +1,35 @@
+"""Kernelwright: find a faster kernel for a computation, and prove it.
+
+    import kernelwright as kw
+    result = kw.optimize(module, inputs, budget_s=60)
+    result.module(x)
+
+Importing the package loads no torch, no triton, no database and no web framework.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate import evaluate
+    from kernelwright.optimize import diagnose, optimize
+    from kernelwright.problems import load_problem
+
+_LAZY = {
+    "diagnose": "kernelwright.optimize",
+    "evaluate": "kernelwright.evaluate",
+    "load_problem": "kernelwright.problems",
+    "optimize": "kernelwright.optimize",
+}
+
+__all__ = ["__version__", "diagnose", "evaluate", "load_problem", "optimize"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'kernelwright' has no attribute '{name}'")

@@ -1,0 +1,1 @@
+"""Nouns, errors, registry and configuration. Standard library and pydantic only."""

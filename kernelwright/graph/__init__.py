@@ -1,0 +1,1 @@
+"""ATen graphs: capture, cost, float64 oracle, and the loop form that templates are written for."""
