@@ -1,0 +1,38 @@
+# make demo | test | check | fix | docs | evidence. Needs python3 (3.10 or newer), gcc and make.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check fix docs evidence clean
+
+demo: $(READY)
+	$(BIN)/kernelwright optimize examples/problems/rmsnorm_gelu.py --budget 30
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m docs.generate --check
+
+fix: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY)
+	$(BIN)/python -m docs.generate
+
+evidence: $(READY)
+	$(BIN)/python -m benchmarks.aa --target cpu --series 1000
+	$(BIN)/python -m benchmarks.examples --budget 60
+
+$(READY): constraints.txt pyproject.toml
+	python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cuda]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV)
