@@ -1,4 +1,4 @@
-"""From a problem to kernels: the cut graph's regions, a template for each, and the product of their choices."""
+"""From a problem to kernels: regions of the cut graph, a template for each, the product of their choices."""
 
 from __future__ import annotations
 

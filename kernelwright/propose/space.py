@@ -8,9 +8,9 @@ each, so that search needs no constraint solver. What a choice *means* is the te
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from random import Random
 
 from kernelwright.core.errors import UsageError, did_you_mean
 
@@ -67,9 +67,7 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if self.default not in self.values:
-            raise UsageError(
-                f"default {self.default!r} of parameter '{self.name}' is not among {self.values}"
-            )
+            raise UsageError(f"default {self.default!r} of '{self.name}' is not among {self.values}")
 
     def steps(self, value: Value) -> tuple[Value, ...]:
         """Values one step away: the adjacent ones of numbers, all others of names and switches."""
@@ -87,7 +85,7 @@ class Space:
 
     @classmethod
     def of(cls, **values: tuple[Value, ...]) -> Space:
-        """A space whose defaults are the first of each parameter's values, which are then kept in given order."""
+        """A space whose defaults are the first of each parameter's values."""
         return cls(tuple(Parameter(name, each, each[0]) for name, each in values.items()))
 
     def prefixed(self, prefix: str) -> Space:
@@ -106,7 +104,7 @@ class Space:
         """The choice to begin with."""
         return Choice((parameter.name, parameter.default) for parameter in self.parameters)
 
-    def random(self, rng: random.Random) -> Choice:
+    def random(self, rng: Random) -> Choice:
         """A choice drawn uniformly."""
         return Choice((parameter.name, rng.choice(parameter.values)) for parameter in self.parameters)
 
@@ -118,7 +116,7 @@ class Space:
             for value in parameter.steps(choice[parameter.name])
         ]
 
-    def crossover(self, a: Choice, b: Choice, rng: random.Random) -> Choice:
+    def crossover(self, a: Choice, b: Choice, rng: Random) -> Choice:
         """A choice that takes each value from `a` or from `b`."""
         return Choice((p.name, rng.choice((a, b))[p.name]) for p in self.parameters)
 

@@ -29,7 +29,7 @@ class Emitted:
     domain: str = ""
     """Predicate over axes where this source serves; empty means wherever the region does."""
     header: frozenset[str] = frozenset()
-    """Names of text resources in `kernelwright/propose/templates`, put once at the head of the file, sorted."""
+    """Text resources beside this file, by file name; put once at the head of the source, sorted."""
 
 
 class Template(Protocol):
