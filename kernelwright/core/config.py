@@ -1,8 +1,8 @@
 """Where things are kept, and the few switches that come from the environment.
 
-    KERNELWRIGHT_DB     any SQLAlchemy URL          default: SQLite in the data directory
-    KERNELWRIGHT_DATA   data directory              default: the platform's
-    KERNELWRIGHT_CACHE  build cache, ceilings       default: the platform's
+KERNELWRIGHT_DB     any SQLAlchemy URL          default: SQLite in the data directory
+KERNELWRIGHT_DATA   data directory              default: the platform's
+KERNELWRIGHT_CACHE  build cache, ceilings       default: the platform's
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ def _number(node: ast.expr, axes: Mapping[str, int], text: str) -> int:
             return value
         case ast.Name(id=name):
             if name not in axes:
-                raise UsageError(f"expression {text!r} names axis '{name}'; known axes: {', '.join(sorted(axes)) or 'none'}")
+                known = ", ".join(sorted(axes)) or "none"
+                raise UsageError(f"expression {text!r} names axis '{name}'; known axes: {known}")
             return axes[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_number(operand, axes, text)
@@ -87,7 +88,8 @@ def _number(node: ast.expr, axes: Mapping[str, int], text: str) -> int:
             return _apply(_BINARY[type(op)], text, _number(left, axes, text), _number(right, axes, text))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CALLS and len(args) >= 2:
             return _apply(_CALLS[name], text, *(_number(arg, axes, text) for arg in args))
-    raise UsageError(f"expression {text!r} uses {ast.unparse(node)!r}; allowed are + - * // % ceildiv min max over axes")
+    allowed = "allowed are + - * // % ceildiv min max over axes"
+    raise UsageError(f"expression {text!r} uses {ast.unparse(node)!r}; {allowed}")
 
 
 def _apply(function: Callable[..., int], text: str, *args: int) -> int:
@@ -110,4 +112,5 @@ def _truth(node: ast.expr, axes: Mapping[str, int], text: str) -> bool:
         case ast.Compare(left=left, ops=ops, comparators=rights) if all(type(op) in _COMPARE for op in ops):
             numbers = [_number(side, axes, text) for side in [left, *rights]]
             return all(_COMPARE[type(op)](a, b) for op, a, b in zip(ops, numbers, numbers[1:], strict=False))
-    raise UsageError(f"predicate {text!r} uses {ast.unparse(node)!r}; allowed are comparisons joined by and, or, not")
+    allowed = "allowed are comparisons joined by and, or, not"
+    raise UsageError(f"predicate {text!r} uses {ast.unparse(node)!r}; {allowed}")

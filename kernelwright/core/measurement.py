@@ -44,7 +44,8 @@ class Measurement(Wire):
 
     method_version: int = METHOD_VERSION
     clock: Literal["outside", "events", "replay"]
-    """`outside`: another process's clock around one call; `events`: device events; `replay`: device events around CUDA-graph replays."""
+    """`outside`: another process's clock around one call; `events`: device events around a call;
+    `replay`: device events around CUDA-graph replays."""
     kernel: Timing
     baselines: tuple[Timing, ...] = ()
     speedups: tuple[Speedup, ...] = ()

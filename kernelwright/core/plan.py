@@ -26,7 +26,8 @@ class Buffer(Wire):
 
     name: str
     role: Role
-    """`prepared` lives from `prepare` to the next; `scratch` only within one `run`; `mutated` is an input or weight changed in place."""
+    """`prepared` lives from one `prepare` to the next, `scratch` only within one `run`; `mutated` is
+    an input or weight that is changed in place."""
     dtype: Dtype
     shape: tuple[Expr, ...]
 

@@ -9,9 +9,7 @@ from pydantic import Field
 from kernelwright.core.wire import Wire
 
 Level = Literal["quick", "full", "paranoid"]
-ReasonKind = Literal[
-    "time", "answer", "precision", "work", "judge", "safety", "build", "contract", "floor"
-]
+ReasonKind = Literal["time", "answer", "precision", "work", "judge", "safety", "build", "contract", "floor"]
 
 
 class GateResult(Wire):
@@ -57,6 +55,6 @@ class Verdict(Wire):
             level=level,
             contract_version=contract_version,
             gates=tuple(gates),
-            reason=failed and Reason(gate=failed.name, kind=failed.kind, message=failed.message),
+            reason=Reason(gate=failed.name, kind=failed.kind, message=failed.message) if failed else None,
             not_checked=(*not_checked, *skipped),
         )

@@ -71,5 +71,6 @@ def test_imports_point_down_only() -> None:
 
 
 def test_the_check_sees_lazy_imports_and_skips_type_checking() -> None:
-    code = "def f():\n    from kernelwright.core.wire import Wire\nif TYPE_CHECKING:\n    import kernelwright.cli"
+    lazy = "def f():\n    from kernelwright.core.wire import Wire\n"
+    code = lazy + "if TYPE_CHECKING:\n    import kernelwright.cli"
     assert imported(ast.parse(code)) == {"core"}

@@ -1,0 +1,102 @@
+"""The root command: finds commands lazily, and turns errors into one line and an exit code.
+
+Results go to stdout, progress and errors to stderr. `--debug` shows tracebacks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+import kernelwright
+from kernelwright.core.errors import ExitCode, KernelwrightError, did_you_mean, first_line
+
+COMMANDS = {
+    "optimize": "Find a faster kernel for a computation, and prove it.",
+    "diagnose": "Say where the time goes and what a perfect kernel could gain, before any search.",
+    "verify": "Judge a kernel: is it right, is it as precise, how fast is it.",
+    "show": "Show one trial: kernel, verdict, measurement.",
+    "report": "List runs and their best kernels.",
+    "doctor": "Say what this machine has: targets, languages, sandbox, store.",
+    "trials": "Export trials to JSON lines, or import them.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use, so that `--help` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"kernelwright.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"unknown command '{args[0]}'; {did_you_mean(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(kernelwright.__version__, prog_name="kernelwright")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def root(debug: bool) -> None:
+    """Take a computation, find a faster kernel for it, prove that it is right and the speed is real.
+
+    Exit codes: 0 done, 1 Kernelwright's own fault, 2 usage, 3 rejected, 4 environment, 130 interrupted.
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit the process with a documented code."""
+    arguments = sys.argv[1:] if args is None else args
+    debug = "--debug" in arguments
+    # --debug may stand anywhere on the line.
+    arguments = [*(["--debug"] if debug else []), *(item for item in arguments if item != "--debug")]
+    sys.exit(_run(arguments, debug))
+
+
+def _run(arguments: list[str], debug: bool) -> int:
+    try:
+        outcome: Any = root.main(args=arguments, prog_name="kernelwright", standalone_mode=False)
+        sys.stdout.flush()
+        return int(outcome) if isinstance(outcome, int) else ExitCode.DONE
+    except click.exceptions.Abort:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except KeyboardInterrupt:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except click.ClickException as error:
+        return _fail(error.format_message(), ExitCode.USAGE)
+    except KernelwrightError as error:
+        if debug:
+            raise
+        return _fail(str(error), error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): not an error, and nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    except OSError as error:
+        if debug:
+            raise
+        return _fail(f"{first_line(error)}; free space or choose another place", ExitCode.ENVIRONMENT)
+
+
+def _fail(message: str, code: ExitCode) -> ExitCode:
+    click.echo(f"error: {message}", err=True)
+    return code

@@ -1,0 +1,68 @@
+"""`kernelwright optimize`: baselines, search, proof, and a table of what was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelwright.cli import options
+from kernelwright.core.errors import ExitCode
+
+
+@click.command("optimize")
+@click.argument("source")
+@options.problem_inputs
+@options.target
+@click.option("--budget", default=60.0, show_default=True, metavar="SECONDS", help="Search time.")
+@click.option("--strategy", default="evolution", show_default=True, help="random, local or evolution.")
+@click.option("--seed", type=int, help="Seed of the search (not of the judge: its seeds are secret).")
+@click.option(
+    "--frozen-weights", is_flag=True, help="Weights never change: `prepare` is not charged to calls."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the kernel found to DIR."
+)
+@options.as_json
+def command(
+    source: str,
+    inputs: str | None,
+    mode: str | None,
+    target: str,
+    budget: float,
+    strategy: str,
+    seed: int | None,
+    frozen_weights: bool,
+    output: Path | None,
+    json_: bool,
+) -> int:
+    """Find a faster kernel for SOURCE and prove it.
+
+    SOURCE is a problem file (KernelBench form: Model, get_inputs, get_init_inputs) or an importable
+    module or function such as mypkg.model:Block. Ctrl-C ends with the best found so far.
+    """
+    from kernelwright.cli.progress import Progress
+    from kernelwright.cli.table import print_report
+    from kernelwright.optimize import optimize
+
+    with Progress() as progress:
+        result = optimize(
+            source,
+            inputs,
+            mode=mode,
+            target=target,
+            budget_s=budget,
+            strategy=strategy,
+            seed=seed,
+            frozen_weights=frozen_weights,
+            on_progress=progress.update,
+        )
+    if output is not None and result.kernel is not None:
+        from kernelwright.languages.kernel_file import write_kernel
+
+        click.echo(f"kernel written to {write_kernel(result.kernel, output)}", err=True)
+    if json_:
+        options.print_json(result.report)
+    else:
+        print_report(result.report)
+    return ExitCode.INTERRUPTED if result.report.get("interrupted") else ExitCode.DONE

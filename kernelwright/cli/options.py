@@ -1,0 +1,40 @@
+"""Options that several commands share, and how a document is printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def as_json(function: F) -> F:
+    """`--json`: print one JSON document on stdout and nothing else."""
+    return click.option("--json", "json_", is_flag=True, help="Print one JSON document on stdout.")(function)
+
+
+def target(function: F) -> F:
+    """`--target`: where the kernel is to run."""
+    return click.option(
+        "--target", default="cpu", show_default=True, metavar="T", help="cpu, cuda, or cuda:sm_90."
+    )(function)
+
+
+def problem_inputs(function: F) -> F:
+    """`--inputs` and `--mode`: how the reference is called."""
+    function = click.option(
+        "--inputs", metavar="MODULE:FUNCTION", help="Function that returns example inputs (module sources)."
+    )(function)
+    return click.option(
+        "--mode",
+        type=click.Choice(["train", "eval"]),
+        help="Mode of the module. Default: train for problem files, else as the module is.",
+    )(function)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on stdout."""
+    click.echo(json.dumps(document, indent=2, default=str, allow_nan=False))

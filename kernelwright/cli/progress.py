@@ -1,0 +1,60 @@
+"""Progress on stderr: one line that changes on a terminal, or a line per event in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+import click
+
+_LOG_EVERY_S = 5.0
+
+
+class Progress:
+    """Shows `on_progress` events: stage, trials done, best so far."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._begun = time.monotonic()
+        self._last = (0.0, "")
+        self._width = 0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live and self._width:
+            click.echo(err=True)
+
+    def update(self, event: dict[str, Any]) -> None:
+        """Show one event."""
+        line = self._line(event)
+        if self._live:
+            click.echo("\r" + line.ljust(self._width)[:200], nl=False, err=True)
+            self._width = min(len(line), 200)
+        elif self._due(event):
+            click.echo(line, err=True)
+
+    def _due(self, event: dict[str, Any]) -> bool:
+        now, stage = time.monotonic(), str(event.get("stage"))
+        last, shown = self._last
+        if stage == shown and now - last < _LOG_EVERY_S:
+            return False
+        self._last = (now, stage)
+        return True
+
+    def _line(self, event: dict[str, Any]) -> str:
+        parts = [f"{time.monotonic() - self._begun:5.1f}s", str(event.get("stage", ""))]
+        if event.get("done") is not None:
+            parts.append(f"{event['done']} trials")
+        if event.get("best_us") is not None:
+            best = f"best {event['best_us']:,.0f} us"
+            speedup = event.get("speedup")
+            parts.append(best + (f" ({speedup:.2f}x)" if speedup is not None else ""))
+        if event.get("message"):
+            parts.append(str(event["message"]))
+        return "  ".join(parts)

@@ -1,0 +1,56 @@
+"""Documents about stored runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelwright.core.trial import Run, Trial
+from kernelwright.store.base import TrialStore
+
+
+def run_list(store: TrialStore, problem: str | None, limit: int) -> dict[str, Any]:
+    """Runs, newest first, each with what its report says."""
+    runs = [run for run in store.runs() if problem is None or _matches(run, problem)]
+    runs.sort(key=lambda run: run.created, reverse=True)
+    return {"runs": [_summary(run) for run in runs[:limit]]}
+
+
+def run_document(store: TrialStore, run_id: str) -> dict[str, Any]:
+    """One run: its report and a row per trial."""
+    run = store.run(run_id)
+    return {
+        **_summary(run),
+        "report": run.report,
+        "rows": [_row(trial) for trial in store.trials(run=run.id)],
+    }
+
+
+def _matches(run: Run, problem: str) -> bool:
+    return run.problem.name == problem or run.problem.hash.startswith(problem)
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.id,
+        "problem": {"name": run.problem.name, "hash": run.problem.hash},
+        "target": run.target.name,
+        "state": run.state,
+        "budget_s": run.budget_s,
+        "created": run.created,
+        "trials": (run.report or {}).get("trials"),
+        "best": (run.report or {}).get("best"),
+    }
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    evaluation = trial.evaluation
+    reason = evaluation.verdict.reason if evaluation.verdict else None
+    return {
+        "trial": trial.id,
+        "kernel": trial.kernel.hash,
+        "build": evaluation.build.status,
+        "verdict": evaluation.verdict and evaluation.verdict.verdict,
+        "reason": reason and reason.model_dump(mode="json"),
+        "latency_us": evaluation.measurement and evaluation.measurement.kernel.latency_us,
+        "parameters": trial.kernel.proposer.parameters,
+    }

@@ -1,0 +1,215 @@
+"""Tables on a terminal, made from the same documents that `--json` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kernelwright.cli.verdict import document
+from kernelwright.core.trial import Trial
+
+STATUS_STYLE = {
+    "won": "bold green", "level": "cyan", "at_floor": "green", "behind": "red", "unresolved": "yellow",
+    "degenerate": "magenta", "accepted": "green", "rejected": "red", "pass": "green", "fail": "red",
+    "skipped": "yellow",
+}  # fmt: skip
+
+
+def console() -> Console:
+    """Standard output, as wide as the terminal, or 110 columns where there is none."""
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=110)
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """What `optimize` found: baselines, best kernel, speed-ups."""
+    out, best = console(), report["best"]
+    out.print(
+        f"[bold]{report['problem']['name']}[/]  {report['problem']['hash'][:12]}  on {report['target']}, "
+        f"run {report['run']}: {report['trials']} trials in {_number(report.get('search_seconds'))} s "
+        f"of search, {report['seconds']:.0f} s in all"
+    )
+    for note in report.get("notes", ()):
+        out.print(Text(note, style="yellow"))
+    out.print(_timing_table(report))
+    if best is None:
+        out.print("No verified kernel was found; the original stays.")
+        return
+    out.print(_best_table(best, report))
+
+
+def _timing_table(report: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("", "time us", "95 % interval", "kernel is faster by", "95 % interval"):
+        table.add_column(name, justify="left" if not name else "right")
+    best = report["best"] or {}
+    ratios, intervals = best.get("speedup", {}), best.get("speedup_ci", {})
+    for name, timing in report["baselines"].items():
+        if timing.get("latency_us") is None:
+            table.add_row(name, "-", timing.get("reason", "not measured"), "", "")
+            continue
+        table.add_row(
+            name, f"{timing['latency_us']:,.1f}", _interval(timing.get("ci"), ",.1f"),
+            _ratio(ratios.get(name)), _interval(intervals.get(name), ".3f"),
+        )  # fmt: skip
+    if best:
+        table.add_row(
+            Text("kernel", style="bold"), f"{best['latency_us']:,.1f}", _interval(best.get("ci"), ",.1f"),
+            _ratio(ratios.get("strongest")), _interval(intervals.get("strongest"), ".3f"),
+        )  # fmt: skip
+    return table
+
+
+def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("status", _status(best["status"]))
+    table.add_row(
+        "over the strongest", f"{_ratio(best['speedup'].get('strongest'))}  ({best.get('strongest', '')})"
+    )
+    table.add_row("precision", f"{best['precision']} ({best['column']})")
+    table.add_row("share of the floor", _percent(best.get("floor_share")))
+    table.add_row("in custom kernels", _percent(best.get("custom_share")))
+    table.add_row(
+        "kernel", f"{best['kernel'][:12]}  {best['language']}, {best['trust']}, trial {best['trial']}"
+    )
+    table.add_row("look at it", f"kernelwright show {best['trial']} --source")
+    return table
+
+
+def print_diagnosis(report: dict[str, Any]) -> None:
+    """Parts of a problem by share of time, with distance from the floor and the most to be won."""
+    out = console()
+    out.print(
+        f"[bold]{report['problem']['name']}[/]  {report['problem']['hash'][:12]}  on {report['target']}"
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("part", "kind", "time us", "share", "floor us", "of floor", "whole gains at most"):
+        table.add_column(name, justify="left" if name in {"part", "kind"} else "right", overflow="fold")
+    for part in report["parts"]:
+        table.add_row(
+            part["name"], part.get("kind", ""), _number(part.get("time_us")), _percent(part.get("share")),
+            _number(part.get("floor_us")), _percent(part.get("floor_share")), _ratio(part.get("gain")),
+        )  # fmt: skip
+    out.print(table)
+    for line in report.get("summary", ()):
+        out.print(line)
+
+
+def print_verdict(found: dict[str, Any]) -> None:
+    """Gates, the reason of a rejection, and what was not checked."""
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("gate", "", "kind", "found"):
+        table.add_column(name, overflow="fold")
+    for gate in found["gates"]:
+        table.add_row(gate["name"], _status(gate["status"]), gate["kind"], gate["message"])
+    out.print(table)
+    out.print(_status(found["verdict"]), end="")
+    reason = found["reason"]
+    out.print(Text(f"  {reason['gate']} ({reason['kind']}): {reason['message']}" if reason else ""))
+    if found.get("speedup"):
+        out.print("  ".join(f"{name} {_ratio(ratio)}" for name, ratio in found["speedup"].items()))
+    for item in found["not_checked"]:
+        out.print(Text(f"not checked: {item}", style="yellow"))
+
+
+def print_trial(trial: Trial) -> None:
+    """One trial: who proposed what, what the judge found, how fast."""
+    out, evaluation, kernel = console(), trial.evaluation, trial.kernel
+    out.print(
+        f"[bold]{trial.id}[/]  run {trial.run}  kernel {kernel.hash}  {kernel.language}, {kernel.trust}"
+    )
+    choices = ", ".join(f"{name}={value}" for name, value in trial.kernel.proposer.parameters.items())
+    out.print(Text(f"proposed by {trial.kernel.proposer.name}: {choices or 'no parameters'}"))
+    out.print(Text(f"serves: {trial.kernel.domain or 'all sizes'}"))
+    print_verdict(document(evaluation))
+    if evaluation.measurement:
+        timing, clock = evaluation.measurement.kernel, evaluation.measurement.clock
+        out.print(f"time {timing.latency_us:,.1f} us {_interval(timing.ci, ',.1f')}  {clock} clock")
+    if evaluation.build.log:
+        out.print(Text(evaluation.build.log))
+
+
+def print_runs(found: dict[str, Any]) -> None:
+    """A row per run."""
+    out = console()
+    if not found["runs"]:
+        out.print("No runs yet. Start with: kernelwright optimize examples/problems/softmax.py")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("run", "problem", "target", "state", "trials", "best us", "over strongest", "status"):
+        table.add_column(name, overflow="fold")
+    for run in found["runs"]:
+        best = run["best"] or {}
+        table.add_row(
+            run["run"], run["problem"]["name"], run["target"], run["state"], str(run["trials"] or "-"),
+            _number(best.get("latency_us")), _ratio(best.get("speedup", {}).get("strongest")),
+            _status(best.get("status", "-")),
+        )  # fmt: skip
+    out.print(table)
+
+
+def print_run(found: dict[str, Any]) -> None:
+    """One run's table, and its trials from the fastest."""
+    if found["report"]:
+        print_report(found["report"])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("trial", "verdict", "time us", "parameters or reason"):
+        table.add_column(name, overflow="fold")
+    for row in sorted(found["rows"], key=lambda row: row["latency_us"] or float("inf")):
+        reason = row["reason"]
+        text = reason["message"] if reason else ", ".join(f"{k}={v}" for k, v in row["parameters"].items())
+        table.add_row(
+            row["trial"], _status(row["verdict"] or "not built"), _number(row["latency_us"]), Text(text)
+        )
+    console().print(table)
+
+
+def print_doctor(found: dict[str, Any]) -> None:
+    """What the machine has, line by line."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("kernelwright", f"{found['version']} on Python {found['python']}")
+    for kind in ("targets", "languages"):
+        for name, item in found[kind].items():
+            text = (
+                item.get("device") or "available" if item["available"] else f"not available: {item['reason']}"
+            )
+            table.add_row(f"{kind[:-1]} {name}", Text(text))
+    for name, state in found["sandbox"].items():
+        table.add_row(
+            f"sandbox {name}", "in force" if state is True else Text(f"not in force: {state or 'unknown'}")
+        )
+    for name, installed in found["packages"].items():
+        table.add_row(name, installed or "not installed")
+    for name, item in (("store", found["store"]), ("cache", found["cache"])):
+        table.add_row(
+            name, Text(f"{item.get('url') or item['path']}, {item['free_bytes'] / 1e9:.1f} GB free")
+        )
+    console().print(table)
+
+
+def _status(name: str) -> Text:
+    return Text(name, style=STATUS_STYLE.get(name, ""))
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _interval(ci: Any, form: str) -> str:
+    return "" if not ci else f"{ci[0]:{form}} to {ci[1]:{form}}"
