@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
@@ -51,7 +50,7 @@ class Kernel(Wire):
         """Sealed kernels have a host side that we wrote; open ones bring their own."""
         return "open" if self.plan is None else "sealed"
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """Identity of the kernel, 32 hex digits."""
         return content_hash(self.model_dump(mode="json", exclude={"name", "proposer"}))

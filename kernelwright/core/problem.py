@@ -7,7 +7,6 @@ workloads, findings), because that may differ between torch versions.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
@@ -116,7 +115,7 @@ class Problem(Wire):
     """Arithmetic operations of the graph as written, base workload."""
     notes: dict[str, Any] = Field(default_factory=dict)
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """Identity of the problem, 32 hex digits."""
         entry = self.entry
