@@ -1,0 +1,1 @@
+"""Documentation; `python -m docs.generate` writes the pages that are made from code."""
