@@ -1,0 +1,282 @@
+"""`capture`: a module becomes a functional ATen graph of small operations, and who each placeholder is.
+
+`torch.export` traces `module(*args)` without running it. Two graphs are kept. `original` is
+functional but still has the reference's own operations (`layer_norm`, `dropout`): the float64
+oracle runs it. `graph_module` is decomposed (`graph.decompose`) for the loop form.
+
+What a trace cannot hold (control flow on values, custom operators without a fake implementation)
+raises `ProblemError`. A capture serves one set of sizes; two captures of a problem at other sizes
+are the same computation if their `signature` is equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec, OutputKind
+from torch.utils import _pytree as pytree
+
+from kernelwright.core.errors import ProblemError, boundary
+from kernelwright.graph.decompose import decompositions
+
+PlaceholderKind = Literal["input", "weight", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What a placeholder of the graph stands for."""
+
+    kind: PlaceholderKind
+    index: int = -1
+    """`input`: number among the tensor inputs, in the order of `forward`'s flattened arguments."""
+    name: str = ""
+    """`weight`: qualified name; `input`: name of the argument; `constant`: the graph's own name."""
+    tensor: torch.Tensor | None = None
+    """`constant`: its value."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A reference as a graph.
+
+    `mean.dim` stays an operation of the decomposed graph (its divisor is a product of sizes);
+    variance is two passes of it.
+    """
+
+    graph_module: fx.GraphModule
+    """Functional, decomposed to pointwise operations, reductions, views, and library operations."""
+    placeholders: dict[str, Placeholder]
+    """By node name, in order; scalar arguments have none."""
+    outputs: tuple[Any, ...]
+    """A node, or the constant itself (int, float, None), for each leaf of what the reference returns."""
+    mutations: dict[str, fx.Node]
+    """Name of a weight or input to the node that holds its new value."""
+    signature: str
+    """Hash of the structure without sizes and without literals: equal for the same graph at other sizes."""
+    random: bool
+    """Whether an operation draws from torch's generator."""
+    original: fx.GraphModule = field(repr=False)
+    """Functional, before decomposition; its placeholders are `original_placeholders`."""
+    original_placeholders: dict[str, Placeholder] = field(repr=False)
+
+    @property
+    def nodes(self) -> list[fx.Node]:
+        """The operations, in order, without placeholders and the output."""
+        return [node for node in self.graph_module.graph.nodes if node.op == "call_function"]
+
+
+def capture(module: Callable[..., Any], args: Sequence[Any]) -> Captured:
+    """Capture `module(*args)`. A plain function is taken as well as an `nn.Module`.
+
+    `args` may be on the meta device, like the module's weights. ProblemError if torch.export
+    cannot trace it.
+    """
+    args = tuple(args)
+    program = _export(module, args)
+    leaf_names = input_names(module, args)
+    owners = _owners(module)
+    functional = _decomposed(program, {})
+    small = _decomposed(functional, decompositions())
+    placeholders = _placeholders(small, leaf_names, owners)
+    outputs, mutations = _results(small, placeholders)
+    return Captured(
+        graph_module=small.graph_module,
+        placeholders=placeholders,
+        outputs=outputs,
+        mutations=mutations,
+        signature=structure(small.graph_module),
+        random=any(draws_random(node) for node in functional.graph_module.graph.nodes),
+        original=functional.graph_module,
+        original_placeholders=_placeholders(functional, leaf_names, owners),
+    )
+
+
+def input_names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
+    """A name for each leaf of `args`: the parameter's, with `_0`, `_key` for what it contains."""
+    forward = function.forward if isinstance(function, torch.nn.Module) else function
+    names = []
+    for parameter, value in zip(_parameters(forward, len(args)), args, strict=False):
+        for path, _ in pytree.tree_flatten_with_path(value)[0]:
+            names.append("_".join([parameter, *(_key_text(key) for key in path)]))
+    return names
+
+
+def draws_random(node: fx.Node) -> bool:
+    """Whether the node takes numbers from torch's generator."""
+    tags = getattr(node.target, "tags", ())
+    return node.op == "call_function" and torch.Tag.nondeterministic_seeded in tags and _really_random(node)
+
+
+def structure(graph_module: fx.GraphModule) -> str:
+    """Hash of which operation reads which, leaving out sizes and literals (they vary with axes)."""
+    number = {node: i for i, node in enumerate(graph_module.graph.nodes)}
+    lines = []
+    for node in graph_module.graph.nodes:
+        kept = [_structural(value, number) for value in _unsized(node)]
+        lines.append(f"{node.op} {node.target if node.op == 'call_function' else ''} {kept}")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+
+
+class _Function(torch.nn.Module):
+    """A plain function as a module, because torch.export takes only modules."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def _export(module: Callable[..., Any], args: tuple[Any, ...]) -> ExportedProgram:
+    traced = module if isinstance(module, torch.nn.Module) else _Function(module)
+    with (
+        boundary(ProblemError, "torch.export cannot trace the reference"),
+        torch.no_grad(),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        return torch.export.export(traced, args, strict=False)
+
+
+def _decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgram:
+    with (
+        boundary(ProblemError, "the traced reference cannot be decomposed"),
+        torch.no_grad(),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        decomposed: ExportedProgram = program.run_decompositions(table)
+        return decomposed
+
+
+def _parameters(forward: Callable[..., Any], count: int) -> Iterator[str]:
+    """Names of the first `count` positional parameters; `*args` gives args_0, args_1, ..."""
+    try:
+        parameters = list(inspect.signature(forward).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    given = 0
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL or given == count:
+            break
+        yield parameter.name
+        given += 1
+    rest = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
+    for i in range(count - given):
+        yield f"{rest}_{i}"
+
+
+def _key_text(key: Any) -> str:
+    return str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key))))
+
+
+def _owners(module: Callable[..., Any]) -> dict[int, str]:
+    """Canonical qualified name of each parameter, buffer and plain tensor attribute, by identity."""
+    if not isinstance(module, torch.nn.Module):
+        return {}
+    return {id(tensor): name for name, tensor in reversed(list(module_tensors(module).items()))}
+
+
+def module_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """All tensors that a module holds: parameters, buffers, then plain tensor attributes; each once."""
+    found: dict[str, torch.Tensor] = dict(module.named_parameters())
+    found.update(module.named_buffers())
+    seen = {id(tensor) for tensor in found.values()}
+    for prefix, child in module.named_modules():
+        for name, value in vars(child).items():
+            if isinstance(value, torch.Tensor) and id(value) not in seen:
+                seen.add(id(value))
+                found[f"{prefix}.{name}" if prefix else name] = value
+    return found
+
+
+def _placeholders(
+    program: ExportedProgram, leaf_names: list[str], owners: dict[int, str]
+) -> dict[str, Placeholder]:
+    found: dict[str, Placeholder] = {}
+    leaves = iter(leaf_names)
+    tensors = 0
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is InputKind.USER_INPUT:
+            name = next(leaves)
+            if not isinstance(spec.arg, ConstantArgument):
+                found[spec.arg.name] = Placeholder("input", index=tensors, name=name)
+                tensors += 1
+        else:
+            found[spec.arg.name] = _held(program, spec, owners)
+    return found
+
+
+def _held(program: ExportedProgram, spec: InputSpec, owners: dict[int, str]) -> Placeholder:
+    """A parameter, buffer or constant; a constant that the module holds is a weight."""
+    target = str(spec.target)
+    tensor = program.state_dict.get(target, program.constants.get(target))
+    name = owners.get(id(tensor), target)
+    if spec.kind is InputKind.CONSTANT_TENSOR and id(tensor) not in owners:
+        return Placeholder("constant", name=target, tensor=tensor)
+    return Placeholder("weight", name=name)
+
+
+def _results(
+    program: ExportedProgram, placeholders: dict[str, Placeholder]
+) -> tuple[tuple[Any, ...], dict[str, fx.Node]]:
+    (returned,) = next(node for node in program.graph_module.graph.nodes if node.op == "output").args
+    outputs: list[Any] = []
+    mutations: dict[str, fx.Node] = {}
+    by_target = {
+        str(spec.target): spec.arg.name for spec in program.graph_signature.input_specs if spec.target
+    }
+    for spec, value in zip(program.graph_signature.output_specs, returned, strict=True):
+        if spec.kind is OutputKind.USER_OUTPUT:
+            outputs.append(value)
+        else:
+            node_name = by_target.get(str(spec.target), str(spec.target))
+            mutations[placeholders[node_name].name] = value
+    return tuple(outputs), mutations
+
+
+def _really_random(node: fx.Node) -> bool:
+    """Dropout with probability zero, or not in training, draws nothing."""
+    if "dropout" not in str(node.target):
+        return True
+    probability, training = node.args[1], node.args[2]
+    return bool(probability) and training is not False
+
+
+def _unsized(node: fx.Node) -> list[Any]:
+    """The arguments of a node without those that hold sizes or number literals."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return list(node.args)
+    named = [*zip(schema.arguments, node.args, strict=False)]
+    named += [
+        (argument, node.kwargs[argument.name])
+        for argument in schema.arguments
+        if argument.name in node.kwargs
+    ]
+    return [value for argument, value in named if not _varies(argument, value)]
+
+
+def _varies(argument: Any, value: Any) -> bool:
+    """Whether an argument holds a size, or a number that may have been computed from one."""
+    if "SymInt" in str(argument.real_type):
+        return True
+    literal = isinstance(value, int | float) and not isinstance(value, bool)
+    return literal and str(argument.type) != "int"
+
+
+def _structural(value: Any, number: dict[fx.Node, int]) -> Any:
+    if isinstance(value, fx.Node):
+        return f"%{number[value]}"
+    if isinstance(value, list | tuple):
+        return [_structural(item, number) for item in value]
+    return "device" if isinstance(value, torch.device) else str(value)
