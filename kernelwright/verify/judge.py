@@ -1,0 +1,184 @@
+"""Compare one output of a kernel with its expectation, by the precision contract.
+
+Finite values by distance (norm-wise and element-wise); values that are not finite must be as
+eager's or as the oracle's; integers and booleans must equal either. Works in slices, so that no
+temporary is larger than a few megabytes.
+
+Not covered: strided outputs (the plan's outputs are contiguous) and who ran the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernelwright.core.verdict import ReasonKind
+from kernelwright.verify.expectation import Expectation, finite_in
+
+POISON = 0xCC
+"""Byte that output buffers are filled with before a kernel runs: what is left was never written."""
+SLICE = 1 << 20
+WRONG = 0.01
+"""Relative norm-wise error from which a wrong result is called an answer, not a precision, failure."""
+
+
+@dataclass
+class Finding:
+    """What the comparison of one output found."""
+
+    name: str
+    kind: ReasonKind | None = None
+    """None: within the contract."""
+    message: str = ""
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def fail(self, kind: ReasonKind, message: str) -> None:
+        """Record the first failure only."""
+        if self.kind is None:
+            self.kind, self.message = kind, f"{self.name}: {message}"
+
+
+@dataclass
+class _Sums:
+    squares: float = 0.0
+    misplaced: int = 0
+    """Not finite where neither eager nor the oracle is so."""
+    spurious: int = 0
+    """Not finite where the oracle is finite and eager is not."""
+    beyond: int = 0
+    worst: tuple[float, int] = (0.0, -1)
+    """Largest error over tolerance, and its flat index."""
+    first_bad: int = -1
+
+
+def judge(output: Tensor, expected: Expectation) -> Finding:
+    """Compare `output` with `expected`. Devices must agree; raises nothing for a wrong output."""
+    finding = Finding(expected.name)
+    if output.shape != expected.eager.shape or output.dtype != expected.eager.dtype:
+        finding.fail("contract", f"is {_form(output)}, the reference gives {_form(expected.eager)}")
+        return finding
+    flat = output.detach().contiguous().view(-1)
+    if expected.tolerance is None:
+        _exact(flat, expected, finding)
+    else:
+        _near(flat, expected, finding)
+    if finding.kind is not None:
+        _unwritten(flat, finding)
+    return finding
+
+
+def _exact(output: Tensor, expected: Expectation, finding: Finding) -> None:
+    wrong = (output != expected.eager.view(-1)) & (output != expected.oracle.view(-1))
+    count = int(wrong.sum())
+    finding.figures = {"wrong_elements": count, "elements": output.numel()}
+    if count:
+        _show(int(wrong.int().argmax()), output, expected, finding)
+        finding.fail("answer", f"{count} of {output.numel()} elements differ; {finding.figures['at']}")
+
+
+def _near(output: Tensor, expected: Expectation, finding: Finding) -> None:
+    sums = _Sums()
+    for start in range(0, output.numel(), SLICE):
+        _add_slice(output, expected, start, sums)
+    norm = math.sqrt(sums.squares)
+    relative = norm / expected.oracle_norm if expected.oracle_norm else (0.0 if norm == 0 else math.inf)
+    finding.figures = {
+        "elements": output.numel(),
+        "relative_error": relative,
+        "eager_relative_error": expected.eager_norm / expected.oracle_norm if expected.oracle_norm else 0.0,
+        "ratio_to_eager": norm / expected.eager_norm if expected.eager_norm else None,
+        "share_of_limit": norm / expected.limit if expected.limit else (0.0 if norm == 0 else math.inf),
+        "worst_over_tolerance": sums.worst[0],
+        "beyond_tolerance": sums.beyond,
+        "not_finite_wrongly": sums.misplaced,
+    }
+    where = sums.first_bad if sums.first_bad >= 0 else sums.worst[1]
+    if where >= 0:
+        _show(where, output, expected, finding)
+    _conclude(sums, norm, relative, expected, finding)
+
+
+def _conclude(
+    sums: _Sums, norm: float, relative: float, expected: Expectation, finding: Finding
+) -> None:
+    at = finding.figures.get("at", "")
+    if sums.misplaced > 0 or sums.spurious > expected.eager_spurious:
+        count = sums.misplaced or sums.spurious
+        finding.fail("answer", f"{count} elements are not finite, or finite, where they must not be; {at}")
+    kind: ReasonKind = "answer" if relative > WRONG or sums.worst[0] > 1e4 else "precision"
+    if not norm <= expected.limit:
+        finding.fail(kind, f"error {relative:.3g} is {norm / expected.limit if expected.limit else math.inf:.3g}"
+                     f" times what is allowed; {at}")  # fmt: skip
+    if sums.beyond:
+        finding.fail(kind, f"{sums.beyond} elements are beyond tolerance; {at}")
+
+
+def _add_slice(output: Tensor, expected: Expectation, start: int, sums: _Sums) -> None:
+    stop = start + SLICE
+    assert expected.tolerance is not None
+    out, eager = output[start:stop], expected.eager.view(-1)[start:stop]
+    oracle, tolerance = expected.oracle.view(-1)[start:stop], expected.tolerance.view(-1)[start:stop]
+    finite, truly = torch.isfinite(out), finite_in(oracle, out.dtype)
+    if bool(finite.all()) and bool(truly.all()):
+        error = (out.double() - oracle).abs_()
+        wrong = error > tolerance
+    else:
+        error, wrong = _with_non_finite(out, eager, oracle, tolerance, finite, truly, sums)
+    sums.squares += float(torch.where(torch.isfinite(eager) & truly & finite, error, 0.0).square_().sum())
+    sums.beyond += int(wrong.sum())
+    ratio = torch.where(finite, error / tolerance, 0.0)
+    worst, index = ratio.max(0)
+    if float(worst) > sums.worst[0]:
+        sums.worst = (float(worst), start + int(index))
+
+
+def _with_non_finite(
+    out: Tensor, eager: Tensor, oracle: Tensor, tolerance: Tensor, finite: Tensor, truly: Tensor, sums: _Sums
+) -> tuple[Tensor, Tensor]:
+    """Count values that are wrongly not finite; return errors and misses of the finite ones."""
+    rounded = oracle.to(out.dtype)
+    like_eager = _same(out, eager)
+    like_oracle = _same(out, rounded) & ~truly
+    edge = oracle.abs() + tolerance > torch.finfo(out.dtype).max
+    overflowed = torch.isinf(out) & edge & (torch.sign(out) == torch.sign(rounded))
+    excused = like_eager | like_oracle | overflowed
+    odd = ~finite & ~excused
+    sums.spurious += int((odd & truly).sum())
+    centre = torch.where(truly, oracle, eager.double())
+    missing = finite & ~torch.isfinite(centre)
+    sums.misplaced += int((odd & ~truly).sum()) + int(missing.sum())
+    error = torch.where(finite & ~missing, (out.double() - centre).abs(), 0.0)
+    if sums.first_bad < 0 and bool((odd | missing).any()):
+        sums.first_bad = int((odd | missing).int().argmax())
+    return error, error > tolerance
+
+
+def _same(a: Tensor, b: Tensor) -> Tensor:
+    return (torch.isnan(a) & torch.isnan(b)) | (a == b)
+
+
+def _unwritten(output: Tensor, finding: Finding) -> None:
+    count = int((output.view(torch.uint8).view(output.numel(), -1) == POISON).all(1).sum())
+    if count:
+        finding.figures["never_written"] = count
+        finding.message += f" ({count} elements were never written)"
+
+
+def _show(index: int, output: Tensor, expected: Expectation, finding: Finding) -> None:
+    place = tuple(int(part) for part in torch.unravel_index(torch.tensor(index), expected.eager.shape))
+    actual, wanted = output[index].item(), expected.oracle.view(-1)[index].item()
+    eager = expected.eager.view(-1)[index].item()
+    finding.figures |= {"where": list(place), "actual": _json(actual), "expected": _json(wanted), "eager": _json(eager)}
+    finding.figures["at"] = f"at {list(place)}: {actual!r}, expected {wanted!r}"
+
+
+def _json(value: float | int | bool) -> float | int | str | bool:
+    return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+
+
+def _form(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
