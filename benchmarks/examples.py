@@ -72,9 +72,8 @@ def newest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def print_table(records: list[dict[str, Any]]) -> None:
     """One row per problem, then the counts and the geometric mean over the strongest baseline."""
     ratios, statuses = [], []
-    print(
-        f"{'problem':24s} {'kernel us':>12s} {'strongest':>28s} {'ratio':>7s} {'95 %':>16s} {'floor':>6s}  status"
-    )
+    head = ("problem", "kernel us", "strongest", "ratio", "95 %", "floor")
+    print("{:24s} {:>12s} {:>26s} {:>7s} {:>16s} {:>6s}  status".format(*head))
     for record in records:
         best = record["report"]["best"]
         if best is None:
@@ -84,8 +83,9 @@ def print_table(records: list[dict[str, Any]]) -> None:
         ratio, (low, high) = best["speedup"]["strongest"], best["speedup_ci"]["strongest"]
         floor = best.get("floor_share")
         print(
-            f"{record['name']:24s} {best['latency_us']:12,.0f} {best.get('strongest', ''):>28s} {ratio:7.2f} "
-            f"{low:7.3f}..{high:7.3f} {'-' if floor is None else f'{100 * floor:.0f} %':>6s}  {best['status']}"
+            f"{record['name']:24s} {best['latency_us']:12,.0f} {best.get('strongest', ''):>26s} {ratio:7.2f} "
+            f"{low:7.3f}..{high:7.3f} {'-' if floor is None else f'{100 * floor:.0f} %':>6s}"
+            f"  {best['status']}"
         )
         ratios.append(ratio)
         statuses.append(best["status"])
