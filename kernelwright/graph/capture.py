@@ -58,11 +58,13 @@ class Captured:
     outputs: tuple[Any, ...]
     """A node, or the constant itself (int, float, None), for each leaf of what the reference returns."""
     mutations: dict[str, fx.Node]
-    """Name of a weight or input to the node that holds its new value."""
+    """Name of a weight or input to the node that holds its new value, sorted by name."""
     signature: str
     """Hash of the structure without sizes and without literals: equal for the same graph at other sizes."""
     random: bool
     """Whether an operation draws from torch's generator."""
+    returned: tuple[str, ...]
+    """For each value that both graphs return: the name of the mutated tensor it is, or "" for an output."""
     original: fx.GraphModule = field(repr=False)
     """Functional, before decomposition; its placeholders are `original_placeholders`."""
     original_placeholders: dict[str, Placeholder] = field(repr=False)
@@ -86,7 +88,8 @@ def capture(module: Callable[..., Any], args: Sequence[Any]) -> Captured:
     functional = _decomposed(program, {})
     small = _decomposed(functional, decompositions())
     placeholders = _placeholders(small, leaf_names, owners)
-    outputs, mutations = _results(small, placeholders)
+    returned = _returned(small, placeholders)
+    outputs, mutations = _results(small, returned)
     return Captured(
         graph_module=small.graph_module,
         placeholders=placeholders,
@@ -94,6 +97,7 @@ def capture(module: Callable[..., Any], args: Sequence[Any]) -> Captured:
         mutations=mutations,
         signature=structure(small.graph_module),
         random=any(draws_random(node) for node in functional.graph_module.graph.nodes),
+        returned=returned,
         original=functional.graph_module,
         original_placeholders=_placeholders(functional, leaf_names, owners),
     )
@@ -226,22 +230,23 @@ def _held(program: ExportedProgram, spec: InputSpec, owners: dict[int, str]) -> 
     return Placeholder("weight", name=name)
 
 
+def _returned(program: ExportedProgram, placeholders: dict[str, Placeholder]) -> tuple[str, ...]:
+    signature = program.graph_signature
+    by_target = {str(spec.target): spec.arg.name for spec in signature.input_specs if spec.target}
+    names = []
+    for spec in signature.output_specs:
+        mutated = by_target.get(str(spec.target), str(spec.target))
+        names.append("" if spec.kind is OutputKind.USER_OUTPUT else placeholders[mutated].name)
+    return tuple(names)
+
+
 def _results(
-    program: ExportedProgram, placeholders: dict[str, Placeholder]
+    program: ExportedProgram, returned: tuple[str, ...]
 ) -> tuple[tuple[Any, ...], dict[str, fx.Node]]:
-    (returned,) = next(node for node in program.graph_module.graph.nodes if node.op == "output").args
-    outputs: list[Any] = []
-    mutations: dict[str, fx.Node] = {}
-    by_target = {
-        str(spec.target): spec.arg.name for spec in program.graph_signature.input_specs if spec.target
-    }
-    for spec, value in zip(program.graph_signature.output_specs, returned, strict=True):
-        if spec.kind is OutputKind.USER_OUTPUT:
-            outputs.append(value)
-        else:
-            node_name = by_target.get(str(spec.target), str(spec.target))
-            mutations[placeholders[node_name].name] = value
-    return tuple(outputs), mutations
+    (values,) = next(node for node in program.graph_module.graph.nodes if node.op == "output").args
+    pairs = list(zip(returned, values, strict=True))
+    mutations = {name: value for name, value in sorted(pairs, key=lambda pair: pair[0]) if name}
+    return tuple(value for name, value in pairs if not name), mutations
 
 
 def _really_random(node: fx.Node) -> bool:

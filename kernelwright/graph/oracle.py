@@ -1,0 +1,135 @@
+"""The yardstick: what the reference computes when every floating-point value is a float64.
+
+`oracle` runs the captured graph as written, before decomposition, so that an error in our own
+decompositions shows. Inputs, weights, constants and every dtype literal of the graph are re-typed;
+integer results stay. Operations that draw from torch's generator are run in their own dtype, so
+that they draw what eager draws, and only their results are re-typed.
+
+Not covered: bit casts between element types, and graphs that torch.export cannot trace; for those
+`retyped_module` runs a copy of the module in float64.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from kernelwright.graph.capture import Captured, draws_random, module_tensors
+
+Oracle = Callable[[Sequence[Any], Mapping[str, torch.Tensor]], list[torch.Tensor]]
+"""(arguments of `forward`, weights by qualified name) -> tensors returned, then mutated ones sorted by name."""
+
+
+def oracle(captured: Captured) -> Oracle:
+    """The captured reference in float64. Arguments and weights are not changed."""
+
+    def run(inputs: Sequence[Any], weights: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+        tensors = [leaf for leaf in pytree.tree_leaves(list(inputs)) if isinstance(leaf, torch.Tensor)]
+        values = _placeholder_values(captured, tensors, weights)
+        with torch.no_grad(), _default_dtype(torch.float64):
+            results = _Retyped(captured.original).run(*values)
+        return _ordered(captured.returned, results)
+
+    return run
+
+
+def retyped_module(module: torch.nn.Module, mutated: Sequence[str] = ()) -> Oracle:
+    """The same from a copy of the module in float64, for references that cannot be captured.
+
+    A module that names float32 in its own code computes in float32 there.
+    """
+
+    def run(inputs: Sequence[Any], weights: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+        doubled = copy.deepcopy(module).double()
+        held = module_tensors(doubled)
+        with torch.no_grad(), _default_dtype(torch.float64):
+            for name, value in weights.items():
+                held[name].copy_(value)
+            returned = doubled(*pytree.tree_map(_wide, list(inputs)))
+        leaves = [leaf for leaf in pytree.tree_leaves(returned) if isinstance(leaf, torch.Tensor)]
+        return [*leaves, *(held[name] for name in sorted(mutated) if name in held)]
+
+    return run
+
+
+class _Retyped(fx.Interpreter):
+    """Runs a graph with float64 in place of every other floating-point type; frees what is no longer read."""
+
+    def run_node(self, n: fx.Node) -> Any:
+        if n.op == "call_function" and draws_random(n):
+            return pytree.tree_map(_wide, self._random(n))
+        return pytree.tree_map(_wide, super().run_node(n))
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        return super().call_function(target, pytree.tree_map(_wide, args), pytree.tree_map(_wide, kwargs))
+
+    def _random(self, n: fx.Node) -> Any:
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        if n.target is torch.ops.aten.native_dropout.default:
+            return self._dropout(n, *args)
+        narrow = [_own_type(node, value) for node, value in zip(n.args, args, strict=True)]
+        assert callable(n.target)
+        return n.target(*narrow, **kwargs)
+
+    def _dropout(self, n: fx.Node, x: torch.Tensor, probability: float, train: bool | None) -> Any:
+        _, mask = torch.ops.aten.native_dropout.default(_own_type(n.args[0], x), probability, train)
+        scale = 0.0 if probability == 1 else 1 / (1 - probability)
+        return x * mask * scale, mask
+
+
+def _own_type(node: Any, value: Any) -> Any:
+    """`value` in the element type that the graph gives `node`."""
+    if isinstance(node, fx.Node) and isinstance(value, torch.Tensor):
+        return value.to(node.meta["val"].dtype)
+    return value
+
+
+def _wide(value: Any) -> Any:
+    """A floating-point tensor or dtype as float64; anything else as it is."""
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.to(torch.float64)
+    if isinstance(value, torch.dtype) and value.is_floating_point:
+        return torch.float64
+    return value
+
+
+def _placeholder_values(
+    captured: Captured, tensors: list[torch.Tensor], weights: Mapping[str, torch.Tensor]
+) -> Iterator[Any]:
+    device = tensors[0].device if tensors else None
+    for node in captured.original.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        known = captured.original_placeholders.get(node.name)
+        match known and known.kind:
+            case "input":
+                yield _wide(tensors[known.index])
+            case "weight":
+                yield _wide(weights[known.name])
+            case "constant":
+                yield _wide(known.tensor.to(device))
+            case _:
+                yield None
+
+
+def _ordered(returned: tuple[str, ...], results: Sequence[Any]) -> list[torch.Tensor]:
+    pairs = list(zip(returned, results, strict=True))
+    mutated = sorted(((name, value) for name, value in pairs if name), key=lambda pair: pair[0])
+    outputs = [value for name, value in pairs if not name and isinstance(value, torch.Tensor)]
+    return [*outputs, *(value for _, value in mutated)]
+
+
+@contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
