@@ -50,7 +50,9 @@ def _language(case: Case) -> None:
     except UsageError as error:
         raise Rejected("contract", str(error)) from error
     if case.kernel.trust == "open":
-        raise Rejected("contract", "the kernel has no plan (open kernel); this path judges sealed kernels only")
+        raise Rejected(
+            "contract", "the kernel has no plan (open kernel); this path judges sealed kernels only"
+        )
     reason = language.unavailable(case.target)
     if reason is not None:
         raise Rejected("build", f"language '{case.kernel.language}' on target '{case.target.name}': {reason}")

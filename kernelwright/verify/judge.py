@@ -102,17 +102,15 @@ def _near(output: Tensor, expected: Expectation, finding: Finding) -> None:
     _conclude(sums, norm, relative, expected, finding)
 
 
-def _conclude(
-    sums: _Sums, norm: float, relative: float, expected: Expectation, finding: Finding
-) -> None:
+def _conclude(sums: _Sums, norm: float, relative: float, expected: Expectation, finding: Finding) -> None:
     at = finding.figures.get("at", "")
     if sums.misplaced > 0 or sums.spurious > expected.eager_spurious:
         count = sums.misplaced or sums.spurious
         finding.fail("answer", f"{count} elements are not finite, or finite, where they must not be; {at}")
     kind: ReasonKind = "answer" if relative > WRONG or sums.worst[0] > 1e4 else "precision"
     if not norm <= expected.limit:
-        finding.fail(kind, f"error {relative:.3g} is {norm / expected.limit if expected.limit else math.inf:.3g}"
-                     f" times what is allowed; {at}")  # fmt: skip
+        times = norm / expected.limit if expected.limit else math.inf
+        finding.fail(kind, f"error {relative:.3g} is {times:.3g} times what is allowed; {at}")
     if sums.beyond:
         finding.fail(kind, f"{sums.beyond} elements are beyond tolerance; {at}")
 
@@ -172,7 +170,12 @@ def _show(index: int, output: Tensor, expected: Expectation, finding: Finding) -
     place = tuple(int(part) for part in torch.unravel_index(torch.tensor(index), expected.eager.shape))
     actual, wanted = output[index].item(), expected.oracle.view(-1)[index].item()
     eager = expected.eager.view(-1)[index].item()
-    finding.figures |= {"where": list(place), "actual": _json(actual), "expected": _json(wanted), "eager": _json(eager)}
+    finding.figures |= {
+        "where": list(place),
+        "actual": _json(actual),
+        "expected": _json(wanted),
+        "eager": _json(eager),
+    }
     finding.figures["at"] = f"at {list(place)}: {actual!r}, expected {wanted!r}"
 
 

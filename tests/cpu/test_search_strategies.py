@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.propose.space import Choice, Space
@@ -42,6 +42,7 @@ def drive(name: str, seed: int, trials: int, batch: int = 3) -> tuple[list[Choic
 
 
 @pytest.mark.parametrize("name", STRATEGIES.names())
+@settings(deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_offers_each_choice_once_and_the_default_first(name: str, seed: int) -> None:
     tried, _ = drive(name, seed, trials=60)

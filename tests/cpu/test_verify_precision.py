@@ -1,0 +1,200 @@
+"""The precision contract on tensors: honest variants pass, borrowed precision and wrong answers do not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from kernelwright.verify.bounds import Counts, envelope, roundoff
+from kernelwright.verify.expectation import Expectation, expect
+from kernelwright.verify.judge import POISON, judge
+
+Function = Callable[[Tensor], Tensor]
+
+
+def expected(function: Function, x: Tensor, reduction: int = 1, roundings: int = 1) -> Expectation:
+    generator = torch.Generator().manual_seed(7)
+    unit = roundoff(x.dtype)
+    moved = []
+    for _ in range(3):
+        signs = torch.randint(0, 2, x.shape, generator=generator) * 2 - 1
+        moved.append(function(x.double() * (1 + unit * signs)))
+    factor = Counts(reduction, roundings).factor
+    return expect("out", function(x), function(x.double()), moved, factor)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def softmax(x: Tensor) -> Tensor:
+    return torch.softmax(x, -1)
+
+
+def layer_norm(x: Tensor) -> Tensor:
+    return torch.nn.functional.layer_norm(x, x.shape[-1:])
+
+
+def bf16(x: Tensor) -> Tensor:
+    return x.bfloat16().to(x.dtype)
+
+
+def tf32(x: Tensor) -> Tensor:
+    """Keep ten explicit bits of the mantissa, rounded to nearest."""
+    return ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(1, 300), st.integers(0, 1000))
+def test_another_order_of_summation_is_as_good(rows: int, columns: int, seed: int) -> None:
+    x = normal(rows, columns, seed=seed)
+    wanted = expected(lambda t: t.sum(-1), x, columns)
+    in_order = torch.zeros(rows)
+    for column in range(columns):
+        in_order += x[:, column]
+    assert judge(x.flip(-1).sum(-1), wanted).kind is None
+    assert judge(x.double().sum(-1).float(), wanted).kind is None
+    if columns <= 64:
+        assert judge(in_order, wanted).kind is None
+
+
+@settings(deadline=None)
+@given(st.integers(2, 30), st.integers(8, 300), st.floats(-1e4, 1e4), st.integers(0, 1000))
+def test_layer_norm_by_other_formulas(rows: int, columns: int, offset: float, seed: int) -> None:
+    x = normal(rows, columns, seed=seed) + offset
+    wanted = expected(layer_norm, x, columns, 9)
+    mean = x.mean(-1, keepdim=True)
+    spread = ((x - mean) ** 2).mean(-1, keepdim=True)
+    assert judge((x - mean) / torch.sqrt(spread + 1e-5), wanted).kind is None
+
+
+def test_naive_variance_on_offset_data_is_refused() -> None:
+    x = normal(64, 1024) + 300.0
+    wanted = expected(layer_norm, x, 1024, 9)
+    mean = x.mean(-1, keepdim=True)
+    naive = (x * x).mean(-1, keepdim=True) - mean * mean
+    finding = judge((x - mean) * torch.rsqrt(naive + 1e-5), wanted)
+    assert finding.kind is not None
+
+
+@pytest.mark.parametrize("narrow", [bf16, tf32, lambda x: x.half().float()], ids=["bf16", "tf32", "fp16"])
+@pytest.mark.parametrize("inner", [16, 256, 4096])
+def test_products_in_lower_precision_are_refused(narrow: Function, inner: int) -> None:
+    weight = normal(inner, 48, seed=3)
+    x = normal(32, inner, seed=4)
+    wanted = expected(lambda t: t @ weight.to(t.dtype), x, inner)
+    assert judge(x.flip(1) @ weight.flip(0), wanted).kind is None
+    finding = judge(narrow(x) @ narrow(weight), wanted)
+    assert finding.kind == "precision"
+    assert finding.figures["ratio_to_eager"] > 10
+
+
+@pytest.mark.parametrize("function", [softmax, layer_norm, torch.nn.functional.gelu, torch.exp])
+def test_arithmetic_in_half_precision_is_refused(function: Function) -> None:
+    x = normal(64, 512)
+    finding = judge(function(x.half()).float(), expected(function, x, 512, 8))
+    assert finding.kind == "precision"
+
+
+def test_half_precision_outputs_have_their_own_unit() -> None:
+    x = normal(64, 512).half()
+    wanted = expected(softmax, x, 512, 4)
+    assert judge(softmax(x.float()).half(), wanted).kind is None
+    assert judge((softmax(x.float()) * 1.05).half(), wanted).kind is not None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind"),
+    [
+        (lambda y: y * 0, "answer"),
+        (lambda y: y.flip(-1), "answer"),
+        (lambda y: torch.full_like(y, math.nan), "answer"),
+        (lambda y: y.double(), "contract"),
+        (lambda y: y[:-1], "contract"),
+        (lambda y: y * (1 + 1e-5), "precision"),
+    ],
+    ids=["zeros", "flipped", "nan", "dtype", "shape", "biased"],
+)
+def test_wrong_answers_by_kind(spoil: Function, kind: str) -> None:
+    x = normal(64, 100)
+    assert judge(spoil(softmax(x)), expected(softmax, x, 100, 4)).kind == kind
+
+
+def test_one_wrong_element_among_a_million() -> None:
+    x = normal(1_000_000)
+    wanted = expected(torch.relu, x)
+    output = torch.relu(x)
+    output[777_777] += 1e-3
+    finding = judge(output, wanted)
+    assert finding.kind is not None
+    assert finding.figures["where"] == [777_777]
+
+
+def test_elements_that_were_never_written_are_counted() -> None:
+    x = normal(4, 1000)
+    output = softmax(x)
+    output[-1].view(torch.uint8)[-12:] = POISON
+    finding = judge(output, expected(softmax, x, 1000, 4))
+    assert finding.kind == "answer"
+    assert finding.figures["never_written"] == 3
+
+
+def test_values_that_are_not_finite_must_be_where_eager_has_them() -> None:
+    x = normal(16, 64)
+    x[1, 1], x[2, 2], x[3, 3] = math.nan, math.inf, -math.inf
+    wanted = expected(softmax, x, 64, 4)
+    assert judge(softmax(x), wanted).kind is None
+    assert judge(torch.nan_to_num(softmax(x)), wanted).kind == "answer"
+    relu = expected(torch.relu, x)
+    assert judge(torch.relu(x), relu).kind is None
+    without_nan = torch.where(x > 0, x, 0.0)
+    assert judge(without_nan, relu).kind == "answer"
+
+
+def test_overflow_that_the_reference_has_not_is_refused() -> None:
+    x = normal(8, 64) * 100
+    wanted = expected(softmax, x, 64, 4)
+    unshifted = torch.exp(x) / torch.exp(x).sum(-1, keepdim=True)
+    assert not bool(torch.isfinite(unshifted).all())
+    assert judge(unshifted, wanted).kind == "answer"
+
+
+def test_a_kernel_may_be_finite_where_only_eager_overflows() -> None:
+    x = torch.full((4,), 3e38)
+    wanted = expected(lambda t: (t * 4) / 8, x, roundings=2)
+    assert bool(torch.isinf(wanted.eager).all())
+    assert judge(x / 2, wanted).kind is None
+    assert judge((x * 4) / 8, wanted).kind is None
+    assert judge(-x / 2, wanted).kind == "answer"
+
+
+def test_integers_are_equal_or_wrong() -> None:
+    x = normal(32, 100)
+    wanted = expected(lambda t: t.argmax(-1), x)
+    assert judge(x.argmax(-1), wanted).kind is None
+    assert judge(x.argmax(-1) + (torch.arange(32) == 5), wanted).kind == "answer"
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), ()])
+def test_empty_and_scalar_outputs(shape: tuple[int, ...]) -> None:
+    x = normal(*shape)
+    assert judge(torch.exp(x), expected(torch.exp, x)).kind is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=50), st.integers(1, 20))
+def test_an_envelope_never_lies_below_the_error_itself(values: list[float], like: int) -> None:
+    errors = torch.arange(len(values), dtype=torch.float64)
+    assert bool((envelope(torch.tensor(values, dtype=torch.float64), errors, like) >= errors).all())
+
+
+def test_exact_zeros_borrow_no_error() -> None:
+    values = torch.tensor([0.0, 1.0, 1.5], dtype=torch.float64)
+    errors = torch.tensor([0.0, 0.25, 0.5], dtype=torch.float64)
+    assert envelope(values, errors).tolist() == [0.0, 0.5, 0.5]
