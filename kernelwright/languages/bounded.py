@@ -1,0 +1,90 @@
+"""Run a compiler under limits: wall clock, memory, file size, its whole process group killed.
+
+The limits are set by the shell that becomes the compiler, so that all its children inherit them
+and no Python code runs between fork and exec. What the tool prints goes to a file, so that no
+amount of it can block the tool or fill our memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.core.errors import EnvironmentFault
+
+LOG_BYTES = 1 << 20
+"""What is kept of a tool's output; real compiler errors are far shorter."""
+FILE_BYTES = 1 << 30
+PASSED_ON = ("PATH", "HOME", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "CUDA_HOME", "CUDA_PATH")
+"""Environment that a tool sees; search paths such as CPATH would open includes that are not allowed."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a tool ended."""
+
+    code: int
+    """Exit code; negative is a signal."""
+    output: str
+    timed_out: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself, with success."""
+        return self.code == 0 and not self.timed_out
+
+
+def run_bounded(
+    argv: Sequence[str], folder: Path, *, seconds: float = 120.0, memory_bytes: int = 4 << 30
+) -> Ended:
+    """Run `argv` in `folder` with nothing on stdin; returns its stdout and stderr as one text."""
+    limits = f"ulimit -c 0; ulimit -v {memory_bytes >> 10}; ulimit -f {FILE_BYTES >> 9}; ulimit -t {int(seconds) + 1}"
+    command = ["/bin/sh", "-c", f"{limits}; exec {shlex.join(argv)}"]
+    with open(folder / "kw_tool.log", "w+b") as log:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=_environment(folder),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EnvironmentFault(f"cannot start {argv[0]}: {error.strerror}; is /bin/sh there?") from error
+        timed_out = not _ended_within(process, seconds)
+        log.seek(0)
+        text = log.read(LOG_BYTES + 1)
+    return Ended(process.returncode, _told(text, timed_out, seconds), timed_out)
+
+
+def _ended_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _told(data: bytes, timed_out: bool, seconds: float) -> str:
+    text = data[:LOG_BYTES].decode("utf-8", "replace")
+    if len(data) > LOG_BYTES:
+        text += f"\n[the compiler printed more than {LOG_BYTES} bytes; the rest was dropped]\n"
+    if timed_out:
+        text += f"\n[stopped: compiling took longer than {seconds:g} s]\n"
+    return text
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**passed, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
