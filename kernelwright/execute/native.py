@@ -1,0 +1,153 @@
+"""The native launcher, compiled once per machine and loaded by ctypes.
+
+`launcher.cpp` is compiled with g++ into the cache directory, under a name that holds the hash of
+its text and of the compiler's version, and put in place by an atomic rename: any number of
+processes may do it at once. Nothing of CUDA is needed to compile it.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from kernelwright.core.config import cache_dir
+from kernelwright.core.errors import EnvironmentFault, InternalFault, first_line
+
+FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-ldl")
+_ABI = 1
+_COMPILE_SECONDS = 120
+
+
+class Step(c.Structure):
+    """`kw_step` of `launcher.cpp`."""
+
+    _fields_ = [
+        ("kind", c.c_int32),
+        ("stream", c.c_int32),
+        ("function", c.c_void_p),
+        ("grid", c.c_uint32 * 3),
+        ("block", c.c_uint32 * 3),
+        ("cluster", c.c_uint32 * 3),
+        ("shared_bytes", c.c_uint32),
+        ("flags", c.c_uint32),
+        ("first_arg", c.c_int32),
+        ("destination", c.c_int32),
+        ("source", c.c_int32),
+        ("byte", c.c_int32),
+        ("first_after", c.c_int32),
+        ("after_count", c.c_int32),
+        ("nbytes", c.c_uint64),
+    ]
+
+
+class Patch(c.Structure):
+    """`kw_patch` of `launcher.cpp`: which word of the value table takes which buffer's address."""
+
+    _fields_ = [("word", c.c_int32), ("buffer", c.c_int32), ("offset", c.c_uint64)]
+
+
+class Error(c.Structure):
+    """`kw_error` of `launcher.cpp`."""
+
+    _fields_ = [("step", c.c_int32), ("code", c.c_int32), ("text", c.c_char * 256)]
+
+
+@lru_cache(maxsize=1)
+def launcher() -> c.CDLL:
+    """The loaded launcher; EnvironmentFault if it cannot be compiled or loaded here."""
+    path = compiled()
+    try:
+        library = c.CDLL(str(path))
+    except OSError as error:
+        raise EnvironmentFault(
+            f"the launcher {path} does not load: {first_line(error)}; delete it and run again"
+        ) from error
+    _declare(library)
+    if library.kw_abi() != _ABI or library.kw_step_size() != c.sizeof(Step):
+        raise InternalFault(f"the launcher {path} and its Python side disagree about their structures")
+    return library
+
+
+def compiler() -> str:
+    """Path of the C++ compiler; EnvironmentFault if there is none."""
+    name = os.environ.get("CXX", "g++")
+    found = shutil.which(name)
+    if found is None:
+        raise EnvironmentFault(f"no C++ compiler: '{name}' is not on PATH; install g++ or set CXX")
+    return found
+
+
+def _declare(library: c.CDLL) -> None:
+    pointer, error = c.c_void_p, c.POINTER(Error)
+    signatures: dict[str, tuple[type | None, list[type]]] = {
+        "kw_abi": (c.c_int, []),
+        "kw_step_size": (c.c_size_t, []),
+        "kw_driver": (c.c_int, [error]),
+        "kw_module_load": (c.c_int, [c.c_char_p, c.POINTER(pointer), error]),
+        "kw_module_unload": (c.c_int, [pointer, error]),
+        "kw_module_function": (
+            c.c_int,
+            [pointer, c.c_char_p, c.c_uint32, c.c_uint32, c.POINTER(pointer), error],
+        ),
+        "kw_program_new": (
+            pointer,
+            [c.c_int, pointer, c.c_int32, pointer, c.c_int32, pointer, c.c_int32, pointer, c.c_int32, c.c_int32, error],
+        ),
+        "kw_program_free": (None, [pointer]),
+        "kw_program_run": (c.c_int, [pointer, pointer, pointer, error]),
+    }  # fmt: skip
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+
+
+def compiled() -> Path:
+    """Path of the shared object, compiled now if it is not in the cache.
+
+    Workers may not write there, so whoever starts them calls this first.
+    """
+    source = files("kernelwright.execute").joinpath("launcher.cpp").read_text(encoding="utf-8")
+    cxx = compiler()
+    key = sha256("\0".join([source, *FLAGS, _version(cxx)]).encode()).hexdigest()[:24]
+    path = cache_dir() / "launcher" / f"launcher-{key}.so"
+    if not path.exists():
+        _compile(cxx, source, path)
+    return path
+
+
+def _version(cxx: str) -> str:
+    ran = subprocess.run([cxx, "--version"], capture_output=True, text=True, timeout=_COMPILE_SECONDS)
+    return ran.stdout.partition("\n")[0]
+
+
+def _compile(cxx: str, source: str, path: Path) -> None:
+    """Compile beside `path` and rename onto it, so that no reader sees half a file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            text, built = Path(scratch, "launcher.cpp"), Path(scratch, "launcher.so")
+            text.write_text(source, encoding="utf-8")
+            command = [cxx, str(text), "-o", str(built), *FLAGS]
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_SECONDS)
+            if ran.returncode != 0:
+                raise EnvironmentFault(
+                    f"{cxx} cannot compile the launcher: {first_error(ran.stderr)}; check the compiler"
+                )
+            os.replace(built, path)
+    except OSError as error:
+        raise EnvironmentFault(
+            f"cannot write the launcher to {path.parent}: {error}; set KERNELWRIGHT_CACHE"
+        ) from error
+
+
+def first_error(text: str) -> str:
+    """The line of a compiler's output that says what is wrong."""
+    lines = text.strip().splitlines() or ["no message"]
+    return next((line for line in lines if "error" in line), lines[0])
