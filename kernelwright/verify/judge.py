@@ -19,8 +19,8 @@ from torch import Tensor
 from kernelwright.core.verdict import ReasonKind
 from kernelwright.verify.expectation import Expectation, finite_in
 
-POISON = 0xCC
-"""Byte that output buffers are filled with before a kernel runs: what is left was never written."""
+POISON = 0xFF
+"""Byte that `execute.runner` fills outputs with before a kernel runs: what is left was never written."""
 SLICE = 1 << 20
 WRONG = 0.01
 """Relative norm-wise error from which a wrong result is called an answer, not a precision, failure."""

