@@ -49,7 +49,8 @@ class Language(ABC):
     def unavailable(self, target: Target) -> str | None:
         """Why this language cannot build for `target` on this machine; None if it can."""
         if target.name not in self.targets:
-            return f"language '{self.name}' builds for {' or '.join(sorted(self.targets))}, not for {target.name}"
+            served = " or ".join(sorted(self.targets))
+            return f"language '{self.name}' builds for {served}, not for {target.name}"
         return self.missing(target)
 
     @abstractmethod
@@ -112,7 +113,7 @@ class Language(ABC):
             try:
                 made = self.compile(kernel, target, folder)
             except Refused as refusal:
-                made = Compiled(None, str(refusal))
+                made = Compiled(None, str(refusal), lasting=False)
             build = Build(
                 kernel=kernel.hash,
                 target=target,

@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,8 +44,9 @@ def run_bounded(
     argv: Sequence[str], folder: Path, *, seconds: float = 120.0, memory_bytes: int = 4 << 30
 ) -> Ended:
     """Run `argv` in `folder` with nothing on stdin; returns its stdout and stderr as one text."""
-    limits = f"ulimit -c 0; ulimit -v {memory_bytes >> 10}; ulimit -f {FILE_BYTES >> 9}; ulimit -t {int(seconds) + 1}"
-    command = ["/bin/sh", "-c", f"{limits}; exec {shlex.join(argv)}"]
+    limits = {"c": 0, "v": memory_bytes >> 10, "f": FILE_BYTES >> 9, "t": int(seconds) + 1}
+    settings = "; ".join(f"ulimit -{letter} {value}" for letter, value in limits.items())
+    command = ["/bin/sh", "-c", f"{settings}; exec {shlex.join(argv)}"]
     with open(folder / "kw_tool.log", "w+b") as log:
         try:
             process = subprocess.Popen(
@@ -88,3 +90,16 @@ def _told(data: bytes, timed_out: bool, seconds: float) -> str:
 def _environment(folder: Path) -> dict[str, str]:
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return {**passed, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
+
+
+def python_script(path: Path) -> list[str]:
+    """A command that runs the script at `path` with this interpreter.
+
+    Neither the script's folder (whose modules are called as those it imports) nor the working
+    directory (where a candidate's sources lie) is on its import path.
+    """
+    start = (
+        "import runpy, sys; sys.path[:] = [entry for entry in sys.path if entry]; "
+        "runpy.run_path(sys.argv[1], run_name='__main__')"
+    )
+    return [sys.executable, "-c", start, str(path)]

@@ -33,7 +33,7 @@ def check_paths(kernel: Kernel) -> None:
     for source in kernel.sources:
         if not _PATH.fullmatch(source.path) or source.path.startswith("kw_"):
             raise Refused(
-                f"source path {source.path!r}: allowed are relative names of letters, digits, _ . - and /, not in kw_"
+                f"source path {source.path!r}: write a relative name of letters, digits, _ . - and /, not in kw_"
             )
         if source.path in seen:
             raise Refused(f"source path '{source.path}' is taken; give each source its own name")
@@ -79,7 +79,7 @@ def check_options(options: Iterable[str], allowed: Iterable[str], note: str = ""
 
 
 def reads_files(assembly: str) -> str | None:
-    """A directive in the assembly that reads a file, or could build the name of one; None if there is none."""
+    """A directive in the assembly that reads a file, or could spell one that does; None if there is none."""
     found = _ASSEMBLER.search(_QUOTED.sub('""', assembly))
     return found.group() if found else None
 

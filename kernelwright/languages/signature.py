@@ -60,7 +60,7 @@ def signatures(plan: Plan | None, kind: Literal["call", "launch"]) -> dict[str, 
     for step in calls(plan):
         if step.kind != kind:
             raise Refused(
-                f"the plan has a '{step.kind}' step of '{step.entry}'; this language takes only '{kind}' steps"
+                f"the plan has a '{step.kind}' step of '{step.entry}'; this language has only '{kind}' steps"
             )
         if not _IDENTIFIER.fullmatch(step.entry):
             raise Refused(f"entry {step.entry!r} is not a C identifier")
