@@ -1,0 +1,382 @@
+// Math on lanes and on single elements, with torch's meaning for NaN, infinities and signed zeros.
+//
+// exp, erf, tanh, sigmoid and log of float lanes are ours: errors are at most 2 units in the last
+// place (tests/cpu/test_propose_math.py measures them). Polynomials are minimax fits made for these
+// intervals. Other functions go lane by lane through the C library.
+namespace kw {
+
+template <class V>
+constexpr bool is_lanes = std::is_same_v<V, vf> || std::is_same_v<V, vi>;
+
+inline vf fma(vf a, vf b, vf c) {
+#ifdef __AVX512F__
+  return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return a * b + c;
+#endif
+}
+inline vf fma(vf a, vf b, float c) { return fma(a, b, splat(c)); }
+inline vf fma(vf a, float b, float c) { return fma(a, splat(b), splat(c)); }
+inline vf fma(vf a, float b, vf c) { return fma(a, splat(b), c); }
+
+template <class C, class V>
+inline V where(C c, V a, V b) { return c ? a : b; }
+
+// The larger, or NaN if either is NaN.
+template <class V>
+inline V maximum(V a, V b) { return ((a > b) | (a != a)) ? a : b; }
+template <class V>
+inline V minimum(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
+inline bool maximum(bool a, bool b) { return a | b; }
+inline bool minimum(bool a, bool b) { return a & b; }
+template <class V>
+inline V relu(V a) { return ((a > V{}) | (a != a)) ? a : V{}; }
+
+inline vf abs(vf a) { return (vf)((vi)a & 0x7fffffff); }
+inline vf with_sign_of(vf magnitude, vf sign) { return (vf)((vi)magnitude | ((vi)sign & int32_t(0x80000000))); }
+template <class T>
+inline T abs(T a) {
+  if constexpr (std::is_floating_point_v<T>) return std::fabs(a);
+  else return a < 0 ? T(-a) : a;
+}
+
+// `a`, but at most (at least) `limit`; NaN stays NaN.
+inline vf below(vf a, float limit) {
+#ifdef __AVX512F__
+  return (vf)_mm512_min_ps((__m512)splat(limit), (__m512)a);
+#else
+  return a > limit ? splat(limit) : a;
+#endif
+}
+inline vf above(vf a, float limit) {
+#ifdef __AVX512F__
+  return (vf)_mm512_max_ps((__m512)splat(limit), (__m512)a);
+#else
+  return a < limit ? splat(limit) : a;
+#endif
+}
+
+template <class F>
+inline vf lanewise(F &&f, vf a) {
+  for (int i = 0; i < lanes; ++i) a[i] = f(a[i]);
+  return a;
+}
+template <class F>
+inline vf lanewise(F &&f, vf a, vf b) {
+  for (int i = 0; i < lanes; ++i) a[i] = f(a[i], b[i]);
+  return a;
+}
+
+#define KW_UNARY(name, call)                                                                \
+  inline vf name(vf a) { return lanewise([](float x) { return call(x); }, a); }             \
+  inline float name(float x) { return call(x); }                                            \
+  inline double name(double x) { return call(x); }
+#define KW_BINARY(name, call)                                                               \
+  inline vf name(vf a, vf b) { return lanewise([](float x, float y) { return call(x, y); }, a, b); } \
+  inline float name(float x, float y) { return call(x, y); }                                \
+  inline double name(double x, double y) { return call(x, y); }
+KW_UNARY(exp2, std::exp2)
+KW_UNARY(expm1, std::expm1)
+KW_UNARY(log1p, std::log1p)
+KW_UNARY(log2, std::log2)
+KW_UNARY(sin, std::sin)
+KW_UNARY(cos, std::cos)
+KW_BINARY(pow, std::pow)
+KW_BINARY(fmod, std::fmod)
+KW_BINARY(atan2, std::atan2)
+#undef KW_UNARY
+#undef KW_BINARY
+
+#define KW_ROUND(name, call, mode)                                                          \
+  inline float name(float x) { return call(x); }                                            \
+  inline double name(double x) { return call(x); }                                          \
+  inline vf name(vf a) { return KW_LANES_ROUND(a, call, mode); }
+#ifdef __AVX512F__
+#define KW_LANES_ROUND(a, call, mode) (vf)_mm512_roundscale_ps((__m512)a, (mode) | 8)
+#else
+#define KW_LANES_ROUND(a, call, mode) lanewise([](float x) { return call(x); }, a)
+#endif
+KW_ROUND(round, std::nearbyint, 0)
+KW_ROUND(floor, std::floor, 1)
+KW_ROUND(ceil, std::ceil, 2)
+KW_ROUND(trunc, std::trunc, 3)
+#undef KW_LANES_ROUND
+#undef KW_ROUND
+
+inline vf sqrt(vf a) {
+#ifdef __AVX512F__
+  return (vf)_mm512_sqrt_ps((__m512)a);
+#else
+  return lanewise([](float x) { return std::sqrt(x); }, a);
+#endif
+}
+inline float sqrt(float x) { return std::sqrt(x); }
+inline double sqrt(double x) { return std::sqrt(x); }
+template <class V>
+inline V rsqrt(V a) { return 1 / sqrt(a); }
+
+// 2^n * x for whole n, right through overflow and denormals.
+inline vf scale(vf x, vf n) {
+#ifdef __AVX512F__
+  return (vf)_mm512_scalef_ps((__m512)x, (__m512)n);
+#else
+  n = n < -300.0f ? splat(-300.0f) : n;
+  n = n > 300.0f ? splat(300.0f) : n;
+  const vi whole = __builtin_convertvector(n, vi);
+  const vi half = whole >> 1;
+  const vi rest = whole - half;
+  const vi third = half >> 1;
+  const vi fourth = rest >> 1;
+  const auto power = [](vi e) { return (vf)((e + 127) << 23); };
+  return x * power(third) * power(half - third) * power(fourth) * power(rest - fourth);
+#endif
+}
+
+// e^r - 1 for |r| <= ln(2)/2.
+inline vf small_expm1(vf r) {
+  vf q = fma(r, 0x1.6a2449001daebp-10f, 0x1.1239d3f4d7c09p-7f);
+  q = fma(q, r, 0x1.5558f12645e0bp-5f);
+  q = fma(q, r, 0x1.555491674b43cp-3f);
+  q = fma(q, r, 0x1.fffffb9af8bfbp-2f);
+  return fma(q, r * r, r);
+}
+
+inline vf exp(vf x) {
+  const vf c = above(below(x, 150.0f), -150.0f);  // beyond these the result is inf or 0 in any case
+  const vf n = round(c * 1.44269504088896f);
+  vf r = fma(n, -0x1.62e4p-1f, c);
+  r = fma(n, -0x1.7f7d1cf79abcap-20f, r);
+  return scale(1.0f + small_expm1(r), n);
+}
+inline float exp(float x) { return std::exp(x); }
+inline double exp(double x) { return std::exp(x); }
+
+template <class V>
+inline V sigmoid(V x) { return 1 / (1 + exp(-x)); }
+
+// 32 polynomials of degree 4, each over 1/8 of |x|: of erf(x)/x below 1, where the ratio keeps small
+// results precise, and of erf(x) above.
+alignas(64) constexpr float erf_table[5][32] = {
+    {1.12837923f, 1.12252963f, 1.10530555f, 1.07764506f, 1.04099977f, 0.997185409f, 0.948207498f,
+     0.896085799f, 0.842700779f, 0.888388216f, 0.92290014f, 0.948170066f, 0.966105163f, 0.978443742f,
+     0.986671686f, 0.99199003f, 0.995322287f, 0.997345984f, 0.998537302f, 0.999217033f, 0.999593019f,
+     0.999794602f, 0.999899387f, 0.999952137f, 0.999977887f, 0.999990106f, 0.999995708f, 0.999998212f,
+     0.999999285f, 0.999999702f, 0.999999881f, 0.99999994f},
+    {2.7909218e-08f, -0.0116442861f, -0.0226455908f, -0.0324306116f, -0.0405541472f, -0.046737045f,
+     -0.0508793071f, -0.0530486181f, 0.0518886335f, 0.0397844091f, 0.029565258f, 0.0212950408f,
+     0.0148663111f, 0.0100590251f, 0.00659684697f, 0.00419319142f, 0.00258333446f, 0.00154256762f,
+     0.00089276128f, 0.000500788039f, 0.000272270088f, 0.000143473997f, 7.32780172e-05f, 3.62744977e-05f,
+     1.74042834e-05f, 8.09352878e-06f, 3.6479305e-06f, 1.59361002e-06f, 6.74752187e-07f, 2.76906547e-07f,
+     1.10140938e-07f, 4.24610604e-08f},
+    {-0.00587718002f, -0.0057138619f, -0.00524085015f, -0.00450893119f, -0.00359359034f, -0.00258328998f,
+     -0.00156668783f, -0.000621240295f, -0.00648762891f, -0.00559597835f, -0.0046205055f, -0.00366063463f,
+     -0.00278764288f, -0.00204319158f, -0.00144284964f, -0.000982491067f, -0.000645532913f,
+     -0.000409472617f, -0.000250866171f, -0.000148502149f, -8.49638745e-05f, -4.69963525e-05f,
+     -2.51375659e-05f, -1.30046592e-05f, -6.5083027e-06f, -3.15134866e-06f, -1.47653634e-06f,
+     -6.69519409e-07f, -2.93832755e-07f, -1.24823643e-07f, -5.13323606e-08f, -2.04369606e-08f},
+    {5.03078866e-07f, 0.000109913453f, 0.00020725248f, 0.000282529887f, 0.000329295231f, 0.000345417386f,
+     0.000332992407f, 0.000297486433f, 0.000274703838f, 0.000321043015f, 0.00032994902f, 0.000310102827f,
+     0.000271647034f, 0.000224192816f, 0.000175500099f, 0.000130896296f, 9.33149349e-05f, 6.37325793e-05f,
+     4.17759256e-05f, 2.6317357e-05f, 1.59508945e-05f, 9.30976785e-06f, 5.23624658e-06f, 2.8398299e-06f,
+     1.4858598e-06f, 7.50353706e-07f, 3.65864196e-07f, 1.72298002e-07f, 7.83918352e-08f, 3.44666091e-08f,
+     1.46475063e-08f, 6.01790928e-09f},
+    {2.71213667e-05f, 2.41597209e-05f, 1.87244896e-05f, 1.16842839e-05f, 4.1023477e-06f, -2.97746055e-06f,
+     -8.71932116e-06f, -1.2617128e-05f, 1.17396357e-05f, 2.43109389e-06f, -4.75153229e-06f, -9.4317802e-06f,
+     -1.1727836e-05f, -1.20887362e-05f, -1.11120307e-05f, -9.39063466e-06f, -7.41236136e-06f,
+     -5.51621497e-06f, -3.89377828e-06f, -2.61787955e-06f, -1.6814214e-06f, -1.03401021e-06f,
+     -6.09879919e-07f, -3.45483556e-07f, -1.88170418e-07f, -9.86296058e-08f, -4.97876158e-08f,
+     -2.4219549e-08f, -1.13599539e-08f, -5.13983078e-09f, -2.244259e-09f, -9.45974077e-10f}
+};
+inline vf erf_coefficient(int degree, vi at) {
+#ifdef __AVX512F__
+  return (vf)_mm512_permutex2var_ps(_mm512_load_ps(erf_table[degree]), (__m512i)at,
+                                    _mm512_load_ps(erf_table[degree] + 16));
+#else
+  vf v;
+  for (int i = 0; i < lanes; ++i) v[i] = erf_table[degree][at[i] & 31];
+  return v;
+#endif
+}
+inline vf erf(vf x) {
+  const vf a = abs(x);
+  const vf t = below(a, 0x1.fffffep1f) * 8.0f;  // erf of that rounds to 1
+  const vi at = __builtin_convertvector(t, vi);
+  const vf d = t - __builtin_convertvector(at, vf);
+  vf q = erf_coefficient(4, at);
+  q = fma(q, d, erf_coefficient(3, at));
+  q = fma(q, d, erf_coefficient(2, at));
+  q = fma(q, d, erf_coefficient(1, at));
+  q = fma(q, d, erf_coefficient(0, at));
+  return q * (a < 1.0f ? x : with_sign_of(splat(1.0f), x));
+}
+inline float erf(float x) { return std::erf(x); }
+inline double erf(double x) { return std::erf(x); }
+
+inline vf tanh(vf x) {
+  const vf a = abs(x), z = x * x;
+  vf p = fma(z, -0.005743f, 0.02067148f);
+  p = fma(p, z, -0.05374912f);
+  p = fma(p, z, 0.13331548f);
+  p = fma(p, z, -0.33333286f);
+  const vf near = fma(p * z, x, x);
+  const vf far = with_sign_of(1.0f - 2.0f / (exp(a + a) + 1.0f), x);
+  return a < 0.62f ? near : far;
+}
+inline float tanh(float x) { return std::tanh(x); }
+inline double tanh(double x) { return std::tanh(x); }
+
+inline vf log(vf x) {
+  const vi tiny = x < 0x1p-126f;
+  const vf y = tiny ? x * 0x1p24f : x;
+  const vi shifted = (vi)y - 0x3f3504f3;  // bits of sqrt(1/2)
+  const vi exponent = shifted >> 23;
+  const vf f = (vf)((vi)y - (exponent << 23)) - 1.0f;
+  const vf e = __builtin_convertvector(exponent, vf) - (tiny ? splat(24.0f) : vf{});
+  const vf z = f * f;
+  vf p = fma(f, 0.06915368f, -0.11789808f);
+  p = fma(p, f, 0.11872976f);
+  p = fma(p, f, -0.12384348f);
+  p = fma(p, f, 0.14218658f);
+  p = fma(p, f, -0.16669251f);
+  p = fma(p, f, 0.20002227f);
+  p = fma(p, f, -0.24999987f);
+  p = fma(p, f, 0.3333331f);
+  vf r = fma(p * z, f, e * 0x1.7f7d1cf79abcap-20f);
+  r = fma(z, -0.5f, r);
+  r = fma(e, 0x1.62e4p-1f, f + r);
+  r = x == std::numeric_limits<float>::infinity() ? x : r;
+  r = x == 0.0f ? splat(-std::numeric_limits<float>::infinity()) : r;
+  return ((x < 0.0f) | (x != x)) ? splat(std::numeric_limits<float>::quiet_NaN()) : r;
+}
+inline float log(float x) { return std::log(x); }
+inline double log(double x) { return std::log(x); }
+
+template <class V>
+inline V sign(V a) { return (a > V{}) ? V{} + 1 : ((a < V{}) ? V{} - 1 : a); }
+// Division and remainders of whole numbers as torch has them: the remainder has the divisor's sign.
+template <class T>
+inline T remainder(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T r = std::fmod(a, b);
+    return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
+  } else {
+    if (b == 0) return 0;
+    const T r = b == T(-1) ? T(0) : T(a % b);
+    return r != 0 && ((r < 0) != (b < 0)) ? T(r + b) : r;
+  }
+}
+inline vf remainder(vf a, vf b) {
+  return lanewise([](float x, float y) { return remainder(x, y); }, a, b);
+}
+
+// ---- reductions: lanes apart, put together once
+
+template <class V>
+inline auto lanes_sum(V v) {
+  if constexpr (is_lanes<V>) {
+    float part[lanes];
+    std::memcpy(part, &v, sizeof v);
+    for (int w = lanes / 2; w; w /= 2)
+      for (int i = 0; i < w; ++i) part[i] += part[i + w];
+    return part[0];
+  } else {
+    return v;
+  }
+}
+
+template <class V, class F>
+inline auto lanes_fold(V v, F &&f) {
+  if constexpr (is_lanes<V>) {
+    float r = v[0];
+    for (int i = 1; i < lanes; ++i) r = f(r, float(v[i]));
+    return r;
+  } else {
+    return v;
+  }
+}
+
+template <class V>
+inline V only(V v, V, Full) { return v; }
+template <class V>
+inline V only(V v, V, One) { return v; }
+template <class V>
+inline V only(V v, V neutral, Part part) { return first(part.count) ? v : neutral; }
+
+// Sum in two levels: U short chains, put away now and then into one long chain.
+template <class V, int U>
+struct Sum {
+  V now[U]{};
+  V away{};
+  template <int u, class L>
+  inline void add(V v, L l, At<u>) { now[u] += only(v, V{}, l); }
+  inline void flush() {
+    for (int w = U / 2; w; w /= 2)
+      for (int i = 0; i < w; ++i) now[i] += now[i + w];
+    away += now[0];
+    for (int i = 0; i < U; ++i) now[i] = V{};
+  }
+  inline auto total() const { return lanes_sum(away); }
+};
+
+template <class V, int U, class Op>
+struct Fold {
+  V now[U];
+  Fold() {
+    for (int i = 0; i < U; ++i) now[i] = Op::template neutral<V>();
+  }
+  template <int u, class L>
+  inline void add(V v, L l, At<u>) { now[u] = Op::of(now[u], only(v, Op::template neutral<V>(), l)); }
+  inline void flush() {}
+  inline auto total() const {
+    V all = now[0];
+    for (int i = 1; i < U; ++i) all = Op::of(all, now[i]);
+    return lanes_fold(all, [](auto a, auto b) { return Op::of(a, b); });
+  }
+};
+
+template <class V>
+inline V lowest() {
+  if constexpr (is_lanes<V>) return splat(-std::numeric_limits<float>::infinity());
+  else if constexpr (std::is_floating_point_v<V>) return -std::numeric_limits<V>::infinity();
+  else return std::numeric_limits<V>::lowest();
+}
+template <class V>
+inline V highest() {
+  if constexpr (is_lanes<V>) return splat(std::numeric_limits<float>::infinity());
+  else if constexpr (std::is_floating_point_v<V>) return std::numeric_limits<V>::infinity();
+  else return std::numeric_limits<V>::max();
+}
+struct SumOp {
+  template <class V>
+  static V neutral() { return V{}; }
+  template <class V>
+  static V of(V a, V b) { return a + b; }
+};
+struct MaxOp {
+  template <class V>
+  static V neutral() { return lowest<V>(); }
+  template <class V>
+  static V of(V a, V b) { return maximum(b, a); }
+};
+struct MinOp {
+  template <class V>
+  static V neutral() { return highest<V>(); }
+  template <class V>
+  static V of(V a, V b) { return minimum(b, a); }
+};
+struct ProdOp {
+  template <class V>
+  static V neutral() { return V{} + 1; }
+  template <class V>
+  static V of(V a, V b) { return a * b; }
+};
+template <class V, int U>
+using Max = Fold<V, U, MaxOp>;
+template <class V, int U>
+using Min = Fold<V, U, MinOp>;
+template <class V, int U>
+using Prod = Fold<V, U, ProdOp>;
+
+}  // namespace kw

@@ -1,0 +1,101 @@
+"""Chains of scalar operations over one flat index, with broadcasting: no reduction.
+
+Each thread takes `unroll` vectors whose loads are all in flight before the first is used. With
+`waves` 0 the grid covers the region once; else that many blocks per multiprocessor stride over it.
+Sizes are literals except the outermost. Not here: transposes that need a tile to be coalesced.
+"""
+
+from __future__ import annotations
+
+from kernelwright.core.plan import Launch
+from kernelwright.core.target import TargetName
+from kernelwright.graph.loops import Load, Region
+from kernelwright.propose.space import Choice, Space
+from kernelwright.propose.templates.base import Emitted
+from kernelwright.propose.templates.cuda_emit import HEADER
+from kernelwright.propose.templates.cuda_loops import Loop
+from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, vectors
+from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda_text import indented, used
+
+MULTIPROCESSORS = 132
+"""Of an H200; a grid of `waves` is a multiple of it."""
+
+
+class CudaPointwise:
+    """Template for regions without reductions."""
+
+    name = "cuda_pointwise"
+    target: TargetName = "cuda"
+
+    def unavailable(self, region: Region) -> str | None:
+        """Why this template cannot serve `region`, or None if it can."""
+        return "the region reduces" if region.reduced else aliasing(region)
+
+    def space(self, region: Region) -> Space:
+        """Vector width, loads in flight, block size, cache hints, and how the grid covers the region."""
+        return Space.of(
+            vector=tuple(self._vectors(flatten(region))),
+            unroll=(2, 1, 4, 8),
+            threads=(256, 128, 512, 1024),
+            load=("once", *(hint for hint in LOAD_HINTS if hint != "once")),
+            store=("once", *(hint for hint in STORE_HINTS if hint != "once")),
+            waves=(0, 4, 8, 16),
+        )
+
+    def _vectors(self, region: Region) -> list[int]:
+        sizes = Sizes(region, lambda dim: dim > 0)
+        everything = tuple(range(len(region.dims)))
+        moved = [store.dtype for store in region.stores]
+        moved += [node.dtype for node in region.nodes if isinstance(node, Load) and any(node.access.strides)]
+        return vectors(sizes, everything, moved)
+
+    def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
+        """One kernel and its launch."""
+        region = flatten(region)
+        sizes = Sizes(region, lambda dim: dim > 0)
+        pointers = Pointers(region, choice.text("load"), choice.text("store"))
+        vector, unroll, threads = (choice.integer(name) for name in ("vector", "unroll", "threads"))
+        dims = tuple(range(len(region.dims)))
+        total = sizes.count(dims)
+        steps = f"({sizes.text(total)} / {vector})"
+        waves = choice.integer("waves")
+        lines = self._kernel(region, sizes, pointers, Walk(dims, vector), steps, unroll, threads, waves)
+        grid = f"ceildiv({total}, {vector * unroll * threads})"
+        if waves:
+            grid = f"min({grid}, {waves * MULTIPROCESSORS})"
+        arguments = sizes.arguments
+        parameters = [*pointers.parameters, *(f"const long long {name}" for name, _ in arguments)]
+        head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({", ".join(parameters)}) {{'
+        launch = Launch(
+            entry=entry,
+            grid=(grid, 1, 1),
+            block=(threads, 1, 1),
+            args=(*pointers.arguments, *(value for _, value in arguments)),
+        )
+        return Emitted(
+            source=indented([head, *lines, "}"]),
+            steps=(launch,),
+            domain=" and ".join(sizes.domain),
+            header=HEADER,
+        )
+
+    def _kernel(
+        self, region: Region, sizes: Sizes, pointers: Pointers, walk: Walk, steps: str, unroll: int, threads: int, waves: int
+    ) -> list[str]:
+        index = sizes.index
+        loop = Loop(
+            region=region, sizes=sizes, pointers=pointers, walk=walk, steps=unroll, unroll=unroll,
+            step=[f"const {index} v = first + u * {threads};", f"const {index} c = v * {walk.vector};"],
+            ok=f"v < {steps}", all_ok="", decompose=sizes.decompose(walk.dims, "c", "i"), flat="c",
+            index=lambda dim: f"i{dim}",
+        )  # fmt: skip
+        start = f"({index})blockIdx.x * {threads * unroll} + threadIdx.x"
+        body = loop.store(list(range(len(region.stores))), None)
+        if waves:
+            stride = f"({index})gridDim.x * {threads * unroll}"
+            return [f"for ({index} first = {start}; first < {steps}; first += {stride}) {{", *body, "}"]
+        return [*used([f"const {index} first = {start};"], body), *body]
+
+
+__all__ = ["MULTIPROCESSORS", "CudaPointwise"]
