@@ -12,9 +12,9 @@ from __future__ import annotations
 import glob
 import os
 import resource
-import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -33,17 +33,25 @@ _LIBRARIES = 4 * GIB
 _THREADS_PER_CORE = 4
 
 
-def confine(limits: Limits, parent_pid: int) -> Layers:
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What ties a worker to its parent."""
+
+    pid: int
+    lifeline: int
+    """Descriptor whose closing at the parent's end kills the worker's group."""
+
+
+def confine(limits: Limits, parent: Parent) -> Layers:
     """Apply `limits` to this process for good; returns what is in force."""
     if not kernel_calls.AVAILABLE:
         return dict.fromkeys(LAYERS, f"not on {sys.platform}")
     _prefer_as_victim(limits)
     layers: Layers = {"rlimits": _attempt(lambda: _capacity(limits))}
     if limits.contained:
-        layers |= _contain(limits, parent_pid)
+        layers |= _contain(limits, parent)
     else:
         layers |= dict.fromkeys(("namespaces", "landlock", "seccomp"), "not asked for")
-        _die_with(parent_pid)
     return layers
 
 
@@ -61,21 +69,21 @@ def enforced() -> Layers:
     return worker.layers
 
 
-def _contain(limits: Limits, parent_pid: int) -> Layers:
+def _contain(limits: Limits, parent: Parent) -> Layers:
     kernel_calls.prctl(kernel_calls.PR_SET_NO_NEW_PRIVS, 1)
     layers: Layers = {"namespaces": _attempt(lambda: _enter_namespaces(limits))}
     isolated = layers["namespaces"] is True
     if isolated and limits.processes:
         _bound_processes(limits.processes)
-    # Changes of credentials clear both of these, so they follow the namespaces.
+    # Changes of credentials clear it, and without it the parent could not read this memory.
     kernel_calls.prctl(kernel_calls.PR_SET_DUMPABLE, 1)
-    _die_with(parent_pid)
     layers["landlock"] = _attempt(lambda: _restrict_files(limits, isolated))
     rules = seccomp.rules(
         network=limits.network,
         threads_only=limits.processes == 0,
         own_pid=os.getpid(),
-        parent_pid=parent_pid,
+        parent_pid=parent.pid,
+        lifeline=parent.lifeline,
     )
     layers["seccomp"] = _attempt(lambda: seccomp.restrict(rules))
     return layers
@@ -144,9 +152,3 @@ def _restrict_files(limits: Limits, isolated: bool) -> None:
     if limits.readable is not None:
         readable = [*limits.readable, *_SYSTEM, sys.prefix, sys.base_prefix, *filter(None, sys.path)]
     landlock.restrict(writable, readable, limits.network)
-
-
-def _die_with(parent_pid: int) -> None:
-    kernel_calls.prctl(kernel_calls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent_pid:
-        os._exit(0)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from kernelwright.sandbox.limits import Limits
 
 _NAMES = frozenset({
-    "CC", "CXX", "GLIBC_TUNABLES", "HOME", "KERNELWRIGHT_CACHE", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "LOGNAME",
-    "PATH", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV", "XDG_CACHE_HOME",
+    "CC", "CXX", "GLIBC_TUNABLES", "HOME", "KERNELWRIGHT_CACHE", "LANG", "LANGUAGE", "LD_LIBRARY_PATH",
+    "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV", "XDG_CACHE_HOME",
 })  # fmt: skip
 _PREFIXES = (
     "ATEN_", "CUDA_", "CUDNN_", "GOMP_", "KMP_", "LC_", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "OPENBLAS_",

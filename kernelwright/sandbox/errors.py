@@ -31,13 +31,13 @@ class WorkerFailure(KernelwrightError):
 class WorkerDied(WorkerFailure):
     """The process ended during a call, or was killed because it broke the protocol."""
 
-    def __init__(self, sentence: str, *, signal: int | None, exit_code: int | None, stderr: str) -> None:
+    def __init__(self, sentence: str, *, signal: int | None, code: int | None, stderr: str) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.signal = signal
         """Signal that ended it, if one did."""
-        self.exit_code = exit_code
-        """Exit code, if it exited."""
+        self.code = code
+        """Exit code of the worker, if it exited (`exit_code` is that of the command line)."""
         self.stderr = stderr
         """Last lines of what it printed (stdout and stderr together)."""
 
@@ -63,10 +63,10 @@ class CallFailed(WorkerFailure):
         self.traceback = traceback
 
 
-def ending(signal: int | None, exit_code: int | None) -> str:
+def ending(signal: int | None, code: int | None) -> str:
     """How a process ended, as the predicate of a sentence."""
     if signal is None:
-        return f"exited with code {exit_code} in the middle of a call"
+        return f"exited with code {code} in the middle of a call"
     try:
         name = signals.Signals(signal).name
     except ValueError:

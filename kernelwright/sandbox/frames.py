@@ -36,8 +36,8 @@ class Channel:
 
     def send(self, number: int, payload: bytes, timeout_s: float | None = None) -> None:
         """Send one frame; TimeoutError, ChannelClosed."""
-        self._sock.settimeout(timeout_s)
         try:
+            self._sock.settimeout(timeout_s)
             self._sock.sendall(_HEADER.pack(len(payload), number) + payload)
         except TimeoutError:
             raise
@@ -74,8 +74,8 @@ class Channel:
         return bytes(payload)
 
     def _some(self, most: int, timeout_s: float | None) -> bytes:
-        self._sock.settimeout(timeout_s)
         try:
+            self._sock.settimeout(timeout_s)
             data = self._sock.recv(most)
         except TimeoutError:
             raise

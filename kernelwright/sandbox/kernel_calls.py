@@ -12,7 +12,6 @@ import sys
 AVAILABLE = sys.platform == "linux"
 _libc = ctypes.CDLL(None, use_errno=True)
 
-PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_NO_NEW_PRIVS = 38
 

@@ -1,4 +1,4 @@
-"""`Limits`: what a worker may use. Two presets: `trusted` for our own code, `candidate` for code under judgement.
+"""`Limits`: what a worker may use. Presets: `trusted` for our own code, `candidate` for code under judgement.
 
 Time is no part of it: each call carries its own limit. How limits are enforced, and which of them
 this machine can enforce, is in `confine`.
@@ -76,8 +76,8 @@ class Limits:
             open_files=1024,
             processes=processes,
             network=False,
-            writable=tuple(map(fspath, writable)),
-            readable=None if readable is None else tuple(map(fspath, readable)),
+            writable=tuple(fspath(path) for path in writable),
+            readable=None if readable is None else tuple(fspath(path) for path in readable),
             devices=device,
             contained=True,
         )

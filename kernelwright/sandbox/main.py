@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import signal
 import socket
 import sys
 import traceback
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TextIO, cast
 
-from kernelwright.sandbox.confine import Layers, confine
+from kernelwright.sandbox.confine import Layers, Parent, confine
 from kernelwright.sandbox.frames import Channel, ChannelClosed, ProtocolError, decode, encode
 from kernelwright.sandbox.limits import Limits
 from kernelwright.sandbox.process import die_with_lifeline
@@ -28,19 +29,21 @@ Function = Callable[..., Any]
 
 
 def main(channel_fd: int, lifeline: int, parent_pid: int) -> None:
-    """Serve the parent at the other end of `channel_fd`; returns when it closes its end."""
+    """Serve the parent at the other end of `channel_fd`; ends when it closes its end."""
     die_with_lifeline(lifeline)
     for stream in (sys.stdout, sys.stderr):
         cast(TextIO, stream).reconfigure(line_buffering=True)  # type: ignore[attr-defined]
     faulthandler.enable()
-    channel = Channel(socket.socket(fileno=channel_fd), _LONGEST_REQUEST)
+    sock = socket.socket(fileno=channel_fd)
+    sock.set_inheritable(False)
+    channel = Channel(sock, _LONGEST_REQUEST)
     try:
-        serve(channel, *begin(channel, parent_pid))
+        serve(channel, *begin(channel, Parent(parent_pid, lifeline)))
     except (ChannelClosed, ProtocolError):
-        return
+        os.killpg(os.getpgrp(), signal.SIGKILL)  # what it started goes with it
 
 
-def begin(channel: Channel, parent_pid: int) -> tuple[dict[str, Any], int]:
+def begin(channel: Channel, parent: Parent) -> tuple[dict[str, Any], int]:
     """Do what the setup frame asks and say which layers hold; returns the state and the reply's limit."""
     number, payload = channel.receive()
     setup = decode(payload)
@@ -49,7 +52,7 @@ def begin(channel: Channel, parent_pid: int) -> tuple[dict[str, Any], int]:
     def prepare(state: dict[str, Any]) -> Layers:
         if setup["cpus"]:
             os.sched_setaffinity(0, setup["cpus"])
-        layers = confine(limits, parent_pid)
+        layers = confine(limits, parent)
         for module in setup["preload"]:
             import_module(module)
         gc.collect()

@@ -1,9 +1,10 @@
 """A worker's operating-system process: started in a group of its own, ended with all its descendants.
 
-Three things tie it to its parent. The kernel kills it when the thread that started it ends, so one
-thread starts all workers and lives as long as the program does. The kernel also kills its whole
-*group* when a pipe that only the parent holds is closed, however the parent ended. And its socket
-reports the end of the stream, so an idle worker leaves by itself.
+Two things tie it to its parent. Its socket reports the end of the stream, so an idle worker leaves by
+itself. And the kernel kills its whole *group* when the lifeline closes, a pipe that only the parent
+can write to: however the parent ends, and whatever the worker is busy with. (The kernel's own "parent
+death signal" would not do: it comes when the *thread* that started the worker ends, and spares
+descendants.) The filter of `seccomp` keeps a contained worker from touching its end of the lifeline.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kernelwright.core.errors import EnvironmentFault
@@ -26,6 +28,7 @@ _LEAVING_S = 0.5
 _KILLED_S = 10.0
 _OUTPUT_S = 1.0
 _BUFFER_BYTES = 1 << 20
+_OPEN: weakref.WeakSet[Process] = weakref.WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Ending:
     """How a process ended: by a signal, with an exit code, or not yet (`None` for both)."""
 
     signal: int | None
-    exit_code: int | None
+    code: int | None
     by_itself: bool
     """Whether it had ended before it was killed."""
     output: str
@@ -61,11 +64,18 @@ class Process:
         self.pid = self._popen.pid
         self.output = Output(reading, keep_output)
         self._ending: Ending | None = None
+        self._closing = threading.RLock()
+        _OPEN.add(self)
 
     @property
     def alive(self) -> bool:
         """Whether it still runs."""
         return self._ending is None and not self._has_ended()
+
+    @property
+    def ended(self) -> Ending | None:
+        """How it ended, once `end` has been called."""
+        return self._ending
 
     def signal_group(self, number: int) -> None:
         """Send a signal to the process and all its descendants."""
@@ -81,20 +91,30 @@ class Process:
         `patience_s`: how long the process may take to end by itself first, so that its own signal
         or exit code is reported.
         """
-        if self._ending is None:
-            by_itself = self._wait_unreaped(patience_s)
-            self.signal_group(signal.SIGKILL)  # before it is reaped: until then its number is its own
-            code = self._reap()
-            self.channel.close()
-            os.close(self._lifeline)
-            self.output.finish(_OUTPUT_S)
-            self._ending = Ending(
-                signal=-code if code is not None and code < 0 else None,
-                exit_code=code if code is not None and code >= 0 else None,
-                by_itself=by_itself,
-                output=self.output.text(),
-            )
+        with self._closing:
+            if self._ending is None:
+                self._ending = self._ended(patience_s)
         return self._ending
+
+    def _ended(self, patience_s: float) -> Ending:
+        by_itself = self._wait_unreaped(patience_s)
+        self.signal_group(signal.SIGKILL)  # before it is reaped: until then its number is its own
+        code = self._reap()
+        self.channel.close()
+        os.close(self._lifeline)
+        self.output.finish(_OUTPUT_S)
+        return Ending(
+            signal=-code if code is not None and code < 0 else None,
+            code=code if code is not None and code >= 0 else None,
+            by_itself=by_itself,
+            output=self.output.text(),
+        )
+
+    def forget(self) -> None:
+        """In a forked copy of the parent: let go, so that the worker still ends with the original."""
+        self._ending = Ending(None, None, False, "")
+        self.channel.close()
+        os.close(self._lifeline)
 
     def _wait_unreaped(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s
@@ -121,6 +141,7 @@ class Process:
 
 def die_with_lifeline(lifeline: int) -> None:
     """In the worker: have the kernel kill this process group when the parent's end closes."""
+    os.set_inheritable(lifeline, False)
     if hasattr(fcntl, "F_SETSIG"):
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
@@ -147,28 +168,21 @@ def _command(channel: int, lifeline: int) -> list[str]:
 def _start(
     command: list[str], env: Mapping[str, str], fds: Sequence[int], output: int
 ) -> subprocess.Popen[bytes]:
-    def popen() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            env=dict(env),
-            pass_fds=fds,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-
-    return _starter().submit(popen).result()
+    return subprocess.Popen(
+        command,
+        env=dict(env),
+        pass_fds=fds,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
 
 
-_STARTERS: list[ThreadPoolExecutor] = []
+def _forget_all() -> None:
+    for process in list(_OPEN):
+        if process.ended is None:
+            process.forget()
 
 
-def _starter() -> ThreadPoolExecutor:
-    if not _STARTERS:
-        _STARTERS.append(ThreadPoolExecutor(1, thread_name_prefix="kernelwright-starter"))
-    return _STARTERS[0]
-
-
-# A forked copy of this program has none of its threads.
-os.register_at_fork(after_in_child=_STARTERS.clear)
+os.register_at_fork(after_in_child=_forget_all)

@@ -71,14 +71,15 @@ class Rule:
     tests: tuple[Test, ...] = ()
 
 
-def rules(*, network: bool, threads_only: bool, own_pid: int, parent_pid: int) -> list[Rule]:
+def rules(*, network: bool, threads_only: bool, own_pid: int, parent_pid: int, lifeline: int) -> list[Rule]:
     """The filter as data, for one worker."""
-    found = [Rule(call, REFUSE) for call in _REFUSED]
+    found = _lifeline_rules(lifeline)
+    found += [Rule(call, REFUSE) for call in _REFUSED]
     found += [Rule(call, ABSENT) for call in _ABSENT]
     found += [Rule(call, PRETEND) for call in _PRETENDED]
     found += [
         Rule("prlimit64", REFUSE, 0, (Test(0, ALLOW), Test(own_pid, ALLOW))),
-        Rule("prctl", ALLOW, 0, tuple(Test(option, REFUSE) for option in _kept_options())),
+        Rule("prctl", ALLOW, 0, (Test(kernel_calls.PR_SET_DUMPABLE, REFUSE),)),  # the parent reads its memory
     ]
     found += _process_rules(threads_only) + _signal_rules(threads_only, own_pid, parent_pid)
     if not network:
@@ -112,9 +113,17 @@ def restrict(filter_rules: list[Rule]) -> None:
     kernel_calls.syscall(seccomp, _SET_FILTER, _SPECULATION_AS_BEFORE, filter_program)
 
 
-def _kept_options() -> tuple[int, int]:
-    """Settings that let the parent read the worker's memory and let it die with its parent."""
-    return kernel_calls.PR_SET_DUMPABLE, kernel_calls.PR_SET_PDEATHSIG
+def _lifeline_rules(lifeline: int) -> list[Rule]:
+    """Nothing closes, replaces or alters the descriptor that ends the worker with its parent."""
+    kept = (Test(lifeline, PRETEND),)
+    return [
+        Rule("close", ALLOW, 0, kept),
+        Rule("ioctl", ALLOW, 0, kept),
+        Rule("fcntl", ALLOW, 0, kept),
+        Rule("dup2", ALLOW, 1, (Test(lifeline, REFUSE),)),
+        Rule("dup3", ALLOW, 1, (Test(lifeline, REFUSE),)),
+        Rule("close_range", ABSENT),
+    ]
 
 
 def _process_rules(threads_only: bool) -> list[Rule]:

@@ -33,7 +33,8 @@ _TABLE: dict[str, tuple[int | None, int | None]] = {
     "sched_setparam": (142, 118), "sched_setattr": (314, 274), "setpriority": (141, 140),
     "ioprio_set": (251, 30), "socket": (41, 198), "connect": (42, 203), "clone": (56, 220),
     "clone3": (435, 435), "fork": (57, None), "vfork": (58, None), "setsid": (112, 157),
-    "setpgid": (109, 154), "seccomp": (317, 277),
+    "setpgid": (109, 154), "seccomp": (317, 277), "close": (3, 57),
+    "ioctl": (16, 29), "fcntl": (72, 25), "dup2": (33, None), "dup3": (292, 24), "close_range": (436, 436),
 }
 # fmt: on
 

@@ -25,7 +25,7 @@ from kernelwright.sandbox.environment import environment_for
 from kernelwright.sandbox.errors import CallFailed, WorkerDied, WorkerTimedOut, ending
 from kernelwright.sandbox.frames import SETUP, Channel, ChannelClosed, ProtocolError, decode, encode
 from kernelwright.sandbox.limits import Limits
-from kernelwright.sandbox.process import Process
+from kernelwright.sandbox.process import Ending, Process
 
 _PATIENCE_S = 1.0
 _NUMBERS = 1 << 32
@@ -48,6 +48,8 @@ class Worker:
     def __init__(self, spec: _Spec) -> None:
         self._spec = spec
         self._lock = threading.RLock()
+        self._number = SETUP
+        self._layers: Layers | None = None
         self._launch()
 
     @classmethod
@@ -68,7 +70,8 @@ class Worker:
         `preload` names modules that it imports, under its limits, before it is ready. `pass_fds`
         stay open in it under the same numbers (shared memory, say) and must stay open here for as
         long as `restart` may be called. `wait=False` returns at once; the first call then waits.
-        UsageError for cores that this process may not use; EnvironmentFault if it does not get ready.
+        UsageError for cores that this process may not use; EnvironmentFault if a preload cannot be
+        imported; WorkerDied or WorkerTimedOut if it ends before it is ready.
         """
         cores = tuple(cpus or ())
         if sys.platform == "linux" and not set(cores) <= os.sched_getaffinity(0):
@@ -120,7 +123,7 @@ class Worker:
         return self._result(reply)
 
     def wait_ready(self) -> None:
-        """Wait until it is confined and has imported its preloads; EnvironmentFault if it fails to."""
+        """Wait until it is confined and has imported its preloads; errors as `start` raises them."""
         with self._lock:
             if self._layers is not None:
                 return
@@ -140,7 +143,7 @@ class Worker:
     def restart(self) -> None:
         """Replace it by a fresh process with the same limits, cores, environment and preloads."""
         with self._lock:
-            self.stop()
+            self._at_end()
             self._launch()
             self.wait_ready()
 
@@ -162,30 +165,35 @@ class Worker:
     def _launch(self) -> None:
         spec = self._spec
         self._number = SETUP
-        self._layers: Layers | None = None
+        self._layers = None
         self._process = Process(
             environment_for(spec.limits, spec.env), spec.pass_fds, spec.limits.output_bytes
         )
         self._channel = Channel(self._process.channel, spec.limits.reply_bytes)
-        weakref.finalize(self, self._process.end)
+        self._at_end = weakref.finalize(self, self._process.end)
 
     def _exchange(self, number: int, request: bytes, timeout_s: float, what: str) -> Any:
         """Send a frame and take the reply that is due; else end the worker and say why."""
+        if self._process.ended is not None:
+            raise self._not_running(self._process.ended)
+        finished = False
         try:
             self._channel.send(number, request, timeout_s)
             answered, payload = self._channel.receive(timeout_s)
             if answered != number:
                 raise ProtocolError(f"a reply to call {answered} instead of {number}")
-            return decode(payload)
+            reply = decode(payload)
+            finished = True
+            return reply
         except TimeoutError:
             raise self._timed_out(timeout_s, what) from None
         except ChannelClosed:
             raise self._died() from None
         except ProtocolError as error:
             raise self._broke(str(error)) from None
-        except BaseException:  # an interrupt: the reply under way would answer the next call
-            self.stop()
-            raise
+        finally:
+            if not finished:  # an interrupt, say: the reply under way would answer the next call
+                self.stop()
 
     def _result(self, reply: Any) -> Any:
         match reply:
@@ -202,12 +210,14 @@ class Worker:
 
     def _died(self) -> WorkerDied:
         end = self._process.end(_PATIENCE_S)
-        how = ending(end.signal, end.exit_code) if end.by_itself else "closed its channel and was killed"
-        return WorkerDied(
-            f"worker '{self.name}' {how}", signal=end.signal, exit_code=end.exit_code, stderr=end.output
-        )
+        how = ending(end.signal, end.code) if end.by_itself else "closed its channel and was killed"
+        return WorkerDied(f"worker '{self.name}' {how}", signal=end.signal, code=end.code, stderr=end.output)
+
+    def _not_running(self, end: Ending) -> WorkerDied:
+        sentence = f"worker '{self.name}' is not running; restart it"
+        return WorkerDied(sentence, signal=end.signal, code=end.code, stderr=end.output)
 
     def _broke(self, how: str) -> WorkerDied:
         end = self._process.end()
         sentence = f"worker '{self.name}' sent {how} and was killed"
-        return WorkerDied(sentence, signal=end.signal, exit_code=end.exit_code, stderr=end.output)
+        return WorkerDied(sentence, signal=end.signal, code=end.code, stderr=end.output)
