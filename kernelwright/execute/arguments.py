@@ -34,7 +34,7 @@ def _arg(
             low, high = _INT_RANGE[arg.dtype]
             if not low <= value <= high:
                 raise PlanRefused(
-                    f"{where} is {value}, which does not fit {arg.dtype}; pass it as int64 or keep the axes smaller"
+                    f"{where} is {value}, which does not fit {arg.dtype}; pass int64 or keep the axes smaller"
                 )
             return Scalar(int.from_bytes(struct.pack("<q", value), "little"))
         case FloatArg():
@@ -120,7 +120,8 @@ def _check_view(
 ) -> None:
     if len(shape) != len(strides) or min((*shape, *strides, offset), default=0) < 0:
         raise PlanRefused(
-            f"{where} views '{buffer.name}' with shape {list(shape)}, strides {list(strides)}, offset {offset}; all must be 0 or more, one stride a size"
+            f"{where} views '{buffer.name}' with shape {list(shape)}, strides {list(strides)} and offset"
+            f" {offset}; all must be 0 or more, and there must be one stride for each size"
         )
     last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     if 0 not in shape and last >= buffer.numel:

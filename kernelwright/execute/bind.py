@@ -178,7 +178,7 @@ class _Binder:
     ) -> BoundLibrary:
         if step.algorithm:
             raise PlanRefused(
-                f"{here} asks for algorithm {sorted(step.algorithm)}; leave `algorithm` empty, it has no executor yet"
+                f"{here} asks for algorithm {sorted(step.algorithm)}, which has no executor; leave it empty"
             )
         if step.stream != 0:
             raise PlanRefused(f"{here} names stream {step.stream}; library steps run on stream 0")

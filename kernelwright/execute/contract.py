@@ -72,7 +72,7 @@ def admit(
     """The tensor as a kernel may read it: itself, or a contiguous, aligned copy."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
         raise KernelRefused(
-            f"'{spec.name}' is a {type(tensor).__name__} of layout {tensor.layout}; the kernel takes plain tensors"
+            f"'{spec.name}' is a {type(tensor).__name__} of {tensor.layout}; the kernel takes plain tensors"
         )
     if tensor.dtype != getattr(torch, spec.dtype):
         raise KernelRefused(f"'{spec.name}' has dtype {tensor.dtype}; the kernel takes {spec.dtype}")

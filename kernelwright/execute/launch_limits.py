@@ -30,7 +30,7 @@ def check_launch(where: str, launch: BoundLaunch) -> None:
     _within(where, "grid", launch.grid, MAX_GRID, 0)
     if not 0 <= launch.shared_bytes <= MAX_SHARED_BYTES:
         raise PlanRefused(
-            f"{where} asks for {launch.shared_bytes} bytes of shared memory; allowed are 0 to {MAX_SHARED_BYTES}"
+            f"{where} asks for {launch.shared_bytes} shared bytes; allowed are 0 to {MAX_SHARED_BYTES}"
         )
     if 8 * len(launch.args) > MAX_PARAMETER_BYTES:
         raise PlanRefused(

@@ -21,27 +21,30 @@ from kernelwright.execute.bound import BoundBuffer, BoundLibrary, DtypeName, Vie
 from kernelwright.execute.reports import KernelFault, PlanRefused
 
 OUT = frozenset({
-    "aten.mm.out", "aten.addmm.out", "aten.bmm.out", "aten.baddbmm.out", "aten.addmv.out", "aten.mv.out",
-    "aten.dot.out", "aten.addbmm.out", "aten.avg_pool2d.out", "aten.avg_pool3d.out", "aten.adaptive_avg_pool2d.out",
-    "aten.max_pool2d_with_indices.out", "aten.max_pool3d_with_indices.out", "aten.adaptive_max_pool2d.out",
-    "aten.cat.out", "aten.index_select.out", "aten.gather.out", "aten.index.Tensor_out", "aten.scatter.src_out",
+    "aten.mm.out", "aten.addmm.out", "aten.bmm.out", "aten.baddbmm.out", "aten.addmv.out",
+    "aten.mv.out", "aten.dot.out", "aten.addbmm.out", "aten.avg_pool2d.out", "aten.avg_pool3d.out",
+    "aten.adaptive_avg_pool2d.out", "aten.max_pool2d_with_indices.out",
+    "aten.max_pool3d_with_indices.out", "aten.adaptive_max_pool2d.out", "aten.cat.out",
+    "aten.index_select.out", "aten.gather.out", "aten.index.Tensor_out", "aten.scatter.src_out",
     "aten.scatter.value_out", "aten.scatter_add.out", "aten.index_add.out", "aten.sort.values",
-    "aten.sort.values_stable", "aten.topk.values", "aten.kthvalue.values", "aten.cumsum.out", "aten.cumprod.out",
-    "aten.logcumsumexp.out", "aten.cummax.out", "aten.cummin.out", "aten.sum.IntList_out", "aten.mean.out",
-    "aten.prod.int_out", "aten.amax.out", "aten.amin.out", "aten.argmax.out", "aten.argmin.out",
-    "aten.max.dim_max", "aten.min.dim_min", "aten.any.out", "aten.all.out", "aten.triu.out", "aten.tril.out",
-    "aten.var.correction_out", "aten.linalg_vector_norm.out", "aten.where.self_out", "aten.im2col.out",
-    "aten.col2im.out", "aten.reflection_pad1d.out", "aten.reflection_pad2d.out", "aten.replication_pad2d.out",
+    "aten.sort.values_stable", "aten.topk.values", "aten.kthvalue.values", "aten.cumsum.out",
+    "aten.cumprod.out", "aten.logcumsumexp.out", "aten.cummax.out", "aten.cummin.out",
+    "aten.sum.IntList_out", "aten.mean.out", "aten.prod.int_out", "aten.amax.out", "aten.amin.out",
+    "aten.argmax.out", "aten.argmin.out", "aten.max.dim_max", "aten.min.dim_min", "aten.any.out",
+    "aten.all.out", "aten.triu.out", "aten.tril.out", "aten.var.correction_out",
+    "aten.linalg_vector_norm.out", "aten.where.self_out", "aten.im2col.out", "aten.col2im.out",
+    "aten.reflection_pad1d.out", "aten.reflection_pad2d.out", "aten.replication_pad2d.out",
     "aten.upsample_nearest1d.out", "aten.upsample_nearest2d.out", "aten.upsample_bilinear2d.out",
     "aten._softmax.out", "aten._log_softmax.out",
 })  # fmt: skip
 """Operations with a real out-variant."""
 
 FRESH = frozenset({
-    "aten.convolution.out", "aten.avg_pool1d.out", "aten._adaptive_avg_pool2d.out", "aten._adaptive_avg_pool3d.out",
-    "aten.embedding.out", "aten.index_put.out", "aten.constant_pad_nd.out", "aten.grid_sampler_2d.out",
-    "aten.native_layer_norm.out", "aten.native_group_norm.out", "aten.clone.out", "aten.flip.out",
-    "aten.roll.out", "aten.repeat.out", "aten.stack.out", "aten.pixel_shuffle.out", "aten._cdist_forward.out",
+    "aten.convolution.out", "aten.avg_pool1d.out", "aten._adaptive_avg_pool2d.out",
+    "aten._adaptive_avg_pool3d.out", "aten.embedding.out", "aten.index_put.out",
+    "aten.constant_pad_nd.out", "aten.grid_sampler_2d.out", "aten.native_layer_norm.out",
+    "aten.native_group_norm.out", "aten.clone.out", "aten.flip.out", "aten.roll.out", "aten.repeat.out",
+    "aten.stack.out", "aten.pixel_shuffle.out", "aten._cdist_forward.out",
 })  # fmt: skip
 """Operations whose functional form (overload `default`) is called in place of the out-variant."""
 

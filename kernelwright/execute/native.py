@@ -98,7 +98,7 @@ def _declare(library: c.CDLL) -> None:
         ),
         "kw_program_new": (
             pointer,
-            [c.c_int, pointer, c.c_int32, pointer, c.c_int32, pointer, c.c_int32, pointer, c.c_int32, c.c_int32, error],
+            [c.c_int, *[pointer, c.c_int32] * 4, c.c_int32, error],
         ),
         "kw_program_free": (None, [pointer]),
         "kw_program_run": (c.c_int, [pointer, pointer, pointer, error]),

@@ -37,7 +37,7 @@ def check_roles(plan: BoundPlan) -> None:
         for name in touched(step):
             if plan.buffers[name].role == "prepared" and name not in prepared:
                 raise PlanRefused(
-                    f"run step {index} uses '{name}', which no prepare step touches; add the step that fills it"
+                    f"run step {index} uses '{name}', which no prepare step touches; add one that fills it"
                 )
     for part, steps in (("run", plan.run), ("prepare", plan.prepare)):
         for index, step in enumerate(steps):

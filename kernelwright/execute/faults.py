@@ -1,0 +1,42 @@
+"""What a worker's exception means here: a candidate's failure, a user's mistake, or our own fault."""
+
+from __future__ import annotations
+
+from kernelwright.core.errors import (
+    EnvironmentFault,
+    InternalFault,
+    KernelwrightError,
+    ProblemError,
+    UsageError,
+)
+from kernelwright.execute.reports import Failure
+from kernelwright.sandbox import CallFailed, WorkerFailure, WorkerTimedOut
+
+_OURS: dict[str, type[KernelwrightError]] = {
+    kind.__name__: kind for kind in (UsageError, ProblemError, EnvironmentFault, InternalFault)
+}
+
+
+def failure_of(error: WorkerFailure) -> Failure:
+    """The failure of a candidate that took its worker with it, or broke it."""
+    if isinstance(error, WorkerTimedOut):
+        return Failure("timeout", str(error))
+    if isinstance(error, CallFailed):
+        return Failure("safety", f"the worker failed while the kernel ran: {error}")
+    return Failure("crash", str(error))
+
+
+def our_error(error: WorkerFailure, what: str) -> KernelwrightError:
+    """What to raise when no candidate is to blame."""
+    if isinstance(error, CallFailed):
+        kind = _OURS.get(error.type)
+        if kind is not None:
+            return kind(error.message)
+        if error.type in ("MemoryError", "OutOfMemoryError"):
+            return EnvironmentFault(
+                f"{what} ran out of memory: {error.message}; take smaller inputs or free memory"
+            )
+        return InternalFault(f"{what} failed in its worker: {error}")
+    return EnvironmentFault(
+        f"{what} lost its worker: {error}; free memory or raise the limits, then run again"
+    )

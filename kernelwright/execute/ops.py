@@ -1,0 +1,234 @@
+"""What the bench asks of its workers. Each function runs there, gets `state` first, returns JSON.
+
+What a candidate's code can cause inside the worker (a launch that fails, a plan that does not fit,
+a device error found while synchronizing) comes back as `{"failure": ...}`; a device error leaves
+the CUDA context useless, so it also says `"poisoned": true`. Crashes and hangs need no code here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from kernelwright.core.errors import first_line
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.core.problem import Problem, Workload
+from kernelwright.execute import arena
+from kernelwright.execute.baselines import BaselineUnavailable, make_baseline
+from kernelwright.execute.flush import Flusher
+from kernelwright.execute.reports import KernelFault, KernelRefused, PlanRefused
+from kernelwright.execute.runner import Runner
+from kernelwright.execute.state import BenchState, Slot, bench_state
+from kernelwright.problems.reference import Reference
+
+State = dict[str, Any]
+Reply = dict[str, Any]
+
+
+def open_problem(
+    state: State, *, problem: Reply, workload: Reply, device: str, weights_seed: int, threads: int
+) -> Reply:
+    """Begin a problem at a workload; whatever the worker knew before is dropped."""
+    torch.set_num_threads(threads)
+    close(state)
+    parsed, point = Problem.model_validate(problem), Workload.model_validate(workload)
+    reference = Reference.open(parsed, point, device, weights_seed)
+    state["bench"] = BenchState(parsed, point, device, reference)
+    return {"threads": torch.get_num_threads()}
+
+
+def close(state: State) -> None:
+    """Drop the problem, with the code that was compiled for it."""
+    old = state.pop("bench", None)
+    if old is not None:
+        if old.runner is not None:
+            old.runner.close()
+        torch._dynamo.reset()
+
+
+def draw(state: State, *, slot: str, seed: int, draw: str) -> None:
+    """Fill a slot with inputs drawn from `seed`."""
+    bench = bench_state(state)
+    bench.slots.pop(slot, None)
+    bench.slots[slot] = Slot(seed, draw, bench.reference.draw(seed, draw))
+
+
+def drop(state: State, *, slot: str) -> None:
+    """Free a slot."""
+    bench_state(state).slots.pop(slot, None)
+
+
+def reset(state: State) -> None:
+    """Mutated buffers back to their first values."""
+    bench_state(state).reference.reset()
+
+
+def remake_weights(state: State, *, seed: int) -> None:
+    """Give the reference other weights, in place, so that baselines made before follow."""
+    bench = bench_state(state)
+    fresh = Reference.open(bench.problem, bench.workload, bench.device, seed).weights()
+    with torch.no_grad():
+        for name, tensor in bench.reference.weights().items():
+            tensor.copy_(fresh[name])
+
+
+def load(state: State, *, kernel: Reply, build: Reply) -> Reply:
+    """Load a kernel in place of the one before; its weights come with `prepare`."""
+    bench = bench_state(state)
+    unload(state)
+
+    def work() -> Reply:
+        parsed, made = Kernel.model_validate(kernel), Build.model_validate(build)
+        bench.runner = Runner(parsed, made, bench.problem, bench.axes, bench.device)
+        bench.kernel, bench.build = parsed, made
+        return {}
+
+    return _guarded(bench, work)
+
+
+def unload(state: State) -> None:
+    """Free the kernel: its module, what it prepared, and on a device the memory that it had."""
+    bench = bench_state(state)
+    if bench.runner is not None:
+        bench.runner.close()
+    bench.runner = bench.kernel = bench.build = None
+    if bench.device == "cuda":
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+
+
+def prepare(state: State) -> Reply:
+    """Run the plan's `prepare` on the reference's weights."""
+    bench = bench_state(state)
+    return _guarded(bench, lambda: {"us": bench.loaded().prepare(bench.reference.weights())})
+
+
+def run(state: State, *, slot: str, poison: bool) -> Reply:
+    """One run to be compared: from the first values of mutated buffers, its outputs kept in the slot."""
+    bench = bench_state(state)
+    place, runner = bench.slot(slot), bench.loaded()
+    bench.reference.reset()
+    if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
+        place.args = bench.reference.draw(place.seed, place.draw)
+
+    def work() -> Reply:
+        start = time.perf_counter_ns()
+        results = runner.run(place.args, poison=poison)
+        _synchronize(bench)
+        elapsed = (time.perf_counter_ns() - start) / 1e3
+        outputs = len(bench.problem.outputs)
+        place.outputs = [*results[:outputs], *(tensor.clone() for tensor in results[outputs:])]
+        names = runner.promises.results
+        return {
+            "elapsed_us": elapsed,
+            "tensors": [_describe(*pair) for pair in zip(names, place.outputs, strict=True)],
+        }
+
+    return _guarded(bench, work)
+
+
+def call(state: State, *, subject: str, slot: str) -> Reply:
+    """One timed call of the kernel or a baseline; where its results lie."""
+    bench = bench_state(state)
+    place = bench.slot(slot)
+    act = _subject(bench, subject)
+
+    def work() -> Reply:
+        with torch.no_grad():
+            place.result = act(place.args)
+        _synchronize(bench)
+        return {"at": [(tensor.data_ptr(), tensor.nbytes) for tensor in _tensors(place.result)]}
+
+    return _guarded(bench, work)
+
+
+def keep_timed(state: State, *, slot: str) -> Reply:
+    """Make the results of the last timed call of the kernel the slot's outputs, to be compared whole."""
+    place = bench_state(state).slot(slot)
+    place.outputs = [tensor.clone() for tensor in _tensors(place.result)]
+    return {"tensors": len(place.outputs)}
+
+
+def export(state: State, *, slot: str, fd: int) -> None:
+    """Copy a slot's outputs into the arena."""
+    arena.write(fd, bench_state(state).slot(slot).outputs)
+
+
+def receive(state: State, *, slot: str, fd: int) -> None:
+    """Copy outputs from the arena into a slot. Dtypes and shapes are the problem's, not the sender's."""
+    bench = bench_state(state)
+    layout = [(dtype, shape) for _, dtype, shape in bench.results()]
+    bench.slot(slot).outputs = arena.read(fd, layout)
+
+
+def baseline(state: State, *, name: str, slot: str) -> Reply:
+    """Make a baseline ready, warmed up on a slot; `reason` says why there is none."""
+    bench = bench_state(state)
+    try:
+        bench.baselines[name] = make_baseline(
+            name, bench.reference.module, bench.slot(slot).args, bench.device
+        )
+    except BaselineUnavailable as error:
+        return {"reason": str(error)}
+    return {"reason": None}
+
+
+def flush(state: State) -> None:
+    """Put something else into the caches, by reading it."""
+    bench = bench_state(state)
+    flusher = state.get("flusher")
+    if flusher is None or flusher.device != bench.device:
+        flusher = state["flusher"] = Flusher(bench.device)
+    flusher.flush()
+
+
+def null(state: State) -> None:
+    """Nothing: what a call costs."""
+
+
+def _subject(bench: BenchState, subject: str) -> Callable[[Sequence[Any]], Any]:
+    return bench.loaded().run if subject == "kernel" else bench.baselines[subject]
+
+
+def _guarded(bench: BenchState, work: Callable[[], Reply]) -> Reply:
+    """Run what a candidate takes part in; its failures become part of the reply."""
+    try:
+        return work()
+    except (PlanRefused, KernelRefused) as error:
+        return {"failure": ["contract", first_line(error)]}
+    except KernelFault as error:
+        return {"failure": ["safety", first_line(error)], "poisoned": _poisoned(bench)}
+    except torch.AcceleratorError as error:
+        return {"failure": ["crash", f"the device reports: {first_line(error)}"], "poisoned": True}
+
+
+def _poisoned(bench: BenchState) -> bool:
+    """Whether the device's context is lost: such an error is reported again by every later call."""
+    try:
+        _synchronize(bench)
+    except torch.AcceleratorError:
+        return True
+    return False
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def _describe(name: str, tensor: torch.Tensor) -> Reply:
+    return {
+        "name": name,
+        "address": tensor.data_ptr(),
+        "nbytes": tensor.nbytes,
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "shape": list(tensor.shape),
+    }
+
+
+def _synchronize(bench: BenchState) -> None:
+    if bench.device == "cuda":
+        torch.cuda.synchronize()

@@ -1,0 +1,25 @@
+"""Environment of the workers that are timed: the same for a kernel and for its baselines.
+
+Memory is recycled. With glibc's defaults every tensor of this size is mapped anew and its pages
+are faulted in while the clock runs, on both sides but not equally often; the settings keep freed
+memory in the heap (huge pages where the system has them), so first touches fall into the warm-up.
+
+Idle OpenMP threads sleep (`PASSIVE`). By default they spin for milliseconds after a parallel
+region, on cores that the other worker's call is then timed on. `docs/design/plan.md` has figures.
+"""
+
+from __future__ import annotations
+
+
+def timed_environment(threads: int) -> dict[str, str]:
+    """Variables for a worker with this many threads."""
+    return {
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OMP_DYNAMIC": "FALSE",
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": "100000000000",
+        "MALLOC_TOP_PAD_": "67108864",
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+    }
