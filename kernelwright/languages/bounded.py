@@ -12,7 +12,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,18 +41,26 @@ class Ended:
 
 
 def run_bounded(
-    argv: Sequence[str], folder: Path, *, seconds: float = 120.0, memory_bytes: int = 4 << 30
+    argv: Sequence[str],
+    folder: Path,
+    *,
+    seconds: float = 120.0,
+    memory_bytes: int = 4 << 30,
+    settings: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run `argv` in `folder` with nothing on stdin; returns its stdout and stderr as one text."""
+    """Run `argv` in `folder` with nothing on stdin; returns its stdout and stderr as one text.
+
+    `settings` are environment variables of the tool's own.
+    """
     limits = {"c": 0, "v": memory_bytes >> 10, "f": FILE_BYTES >> 9, "t": int(seconds) + 1}
-    settings = "; ".join(f"ulimit -{letter} {value}" for letter, value in limits.items())
-    command = ["/bin/sh", "-c", f"{settings}; exec {shlex.join(argv)}"]
+    ulimits = "; ".join(f"ulimit -{letter} {value}" for letter, value in limits.items())
+    command = ["/bin/sh", "-c", f"{ulimits}; exec {shlex.join(argv)}"]
     with open(folder / "kw_tool.log", "w+b") as log:
         try:
             process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=_environment(folder),
+                env={**_environment(folder), **(settings or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -91,7 +91,8 @@ def mismatch(entries: dict[str, Signature], facts: dict[str, KernelFacts]) -> st
     for name, signature in entries.items():
         if name not in facts:
             have = ", ".join(sorted(facts)) or "none"
-            return f"no kernel '{name}' in the source; it has: {have}; write extern \"C\" __global__ void {name}(...)"
+            wanted = f'extern "C" __global__ void {name}(...)'
+            return f"no kernel '{name}' in the source; it has: {have}; write {wanted}"
         sizes = facts[name].sizes
         if len(sizes) != len(signature):
             passed = f"{len(signature)} arguments ({describe(signature)})"
@@ -211,7 +212,7 @@ def _has_bindings() -> bool:
 
 @lru_cache
 def _nvrtc_version() -> str:
-    from cuda.bindings import nvrtc
+    from cuda.bindings import nvrtc  # type: ignore[import-untyped]
 
     try:
         _, major, minor = nvrtc.nvrtcVersion()

@@ -22,8 +22,8 @@ cuda_awbarrier.h cuda_awbarrier_primitives.h cuda_runtime.h cuda/ nv/target
 """
 HEADERS = Headers(
     frozenset(f"{_SUPPLIED} {_TOOLKIT}".split()),
-    "cuda_fp16.h, cuda_bf16.h, cuda_fp8.h, mma.h, cooperative_groups.h, cooperative_groups/*, cuda_pipeline.h, "
-    "cuda.h, cuda/*, cstdint, cstddef, cmath, cfloat, climits",
+    "cuda_fp16.h, cuda_bf16.h, cuda_fp8.h, mma.h, cooperative_groups.h, cooperative_groups/*, "
+    "cuda_pipeline.h, cuda.h, cuda/*, cstdint, cstddef, cmath, cfloat, climits",
 )
 
 _INTEGERS = """#pragma once

@@ -33,7 +33,7 @@ def check_paths(kernel: Kernel) -> None:
     for source in kernel.sources:
         if not _PATH.fullmatch(source.path) or source.path.startswith("kw_"):
             raise Refused(
-                f"source path {source.path!r}: write a relative name of letters, digits, _ . - and /, not in kw_"
+                f"source path {source.path!r}: use letters, digits, _ . - and /, and not kw_ in front"
             )
         if source.path in seen:
             raise Refused(f"source path '{source.path}' is taken; give each source its own name")

@@ -14,7 +14,7 @@ def main() -> None:
     """Answer the request in the working directory."""
     request = json.loads(Path("kw_request.json").read_text(encoding="utf-8"))
     try:
-        from cuda.bindings import nvrtc
+        from cuda.bindings import nvrtc  # type: ignore[import-untyped]
     except ImportError as error:
         reply = {"status": "lacking", "log": f"cuda.bindings cannot be imported: {error}"}
     else:
@@ -45,7 +45,7 @@ def compile_source(nvrtc: Any, request: dict[str, Any]) -> dict[str, str]:
 
 def _fetch(size_of: Any, copy_to: Any, program: Any) -> bytes:
     _, size = size_of(program)
-    buffer = b" " * size
+    buffer: bytes = b" " * size
     copy_to(program, buffer)
     return buffer
 
