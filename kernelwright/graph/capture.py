@@ -103,6 +103,11 @@ def capture(module: Callable[..., Any], args: Sequence[Any]) -> Captured:
     )
 
 
+def trace_structure(module: Callable[..., Any], args: Sequence[Any]) -> str:
+    """`structure` of the graph as traced, before decomposition: a cheap test for the same graph."""
+    return structure(_export(module, tuple(args)).graph_module)
+
+
 def input_names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
     """A name for each leaf of `args`: the parameter's, with `_0`, `_key` for what it contains."""
     forward = function.forward if isinstance(function, torch.nn.Module) else function

@@ -143,7 +143,7 @@ def _fused(captured: Captured) -> int:
         value for value in (*captured.outputs, *captured.mutations.values()) if isinstance(value, fx.Node)
     }
     for node in captured.graph_module.graph.nodes:
-        if node.op == "output" or is_view(node) and node.op == "call_function":
+        if node.op == "output" or (is_view(node) and node.op == "call_function"):
             continue
         stored = node.op == "placeholder" or not is_fusable(node)
         readers = list(_readers(node))
@@ -163,8 +163,8 @@ def _readers(node: fx.Node) -> Iterator[fx.Node]:
             yield user
 
 
-_SHAPE_ONLY = {aten.full_like.default, aten.zeros_like.default, aten.ones_like.default, aten.empty_like.default,
-               aten.new_zeros.default, aten.new_ones.default, aten.new_full.default,
+_SHAPE_ONLY = {aten.full_like.default, aten.zeros_like.default, aten.ones_like.default,
+               aten.empty_like.default, aten.new_zeros.default, aten.new_ones.default, aten.new_full.default,
                aten.new_empty.default}  # fmt: skip
 _GATHERS = {aten.embedding.default, aten.index_select.default, aten.gather.default, aten.index.Tensor,
             aten.take.default, aten.masked_select.default, aten.masked_fill.Scalar,
@@ -202,7 +202,7 @@ def _passed(user: fx.Node, node: fx.Node) -> float:
 
 def _window_share(user: fx.Node, node: fx.Node) -> float:
     """Convolutions and poolings whose stride exceeds their window skip elements."""
-    if "conv" not in str(user.target) and "pool" not in str(user.target) or user.args[0] is not node:
+    if ("conv" not in str(user.target) and "pool" not in str(user.target)) or user.args[0] is not node:
         return 1.0
     if user.target is not aten.convolution.default:
         window, strides = user.args[1], user.args[2] if len(user.args) > 2 else ()
@@ -214,7 +214,7 @@ def _window_share(user: fx.Node, node: fx.Node) -> float:
         or user.args[6:7] == (True,)
     ):
         return 0.0 if not isinstance(window, list | tuple) else 1.0
-    return math.prod(min(1.0, int(w) / int(s)) for w, s in zip(window, strides, strict=False))  # type: ignore[call-overload]
+    return math.prod(min(1.0, int(w) / int(s)) for w, s in zip(window, strides, strict=False))
 
 
 def _parts(node: fx.Node, parts: list[fx.Node], share: dict[fx.Node, float]) -> float:

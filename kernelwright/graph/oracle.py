@@ -20,10 +20,10 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from kernelwright.graph.capture import Captured, draws_random, module_tensors
+from kernelwright.graph.capture import Captured, Placeholder, draws_random, module_tensors
 
 Oracle = Callable[[Sequence[Any], Mapping[str, torch.Tensor]], list[torch.Tensor]]
-"""(arguments of `forward`, weights by qualified name) -> tensors returned, then mutated ones sorted by name."""
+"""(arguments of `forward`, weights by qualified name) -> tensors returned, then mutated ones by name."""
 
 
 def oracle(captured: Captured) -> Oracle:
@@ -104,18 +104,22 @@ def _placeholder_values(
 ) -> Iterator[Any]:
     device = tensors[0].device if tensors else None
     for node in captured.original.graph.nodes:
-        if node.op != "placeholder":
-            continue
-        known = captured.original_placeholders.get(node.name)
-        match known and known.kind:
-            case "input":
-                yield _wide(tensors[known.index])
-            case "weight":
-                yield _wide(weights[known.name])
-            case "constant":
-                yield _wide(known.tensor.to(device))
-            case _:
-                yield None
+        if node.op == "placeholder":
+            known = captured.original_placeholders.get(node.name)
+            yield None if known is None else _wide(_held_by(known, tensors, weights, device))
+
+
+def _held_by(
+    known: Placeholder,
+    tensors: list[torch.Tensor],
+    weights: Mapping[str, torch.Tensor],
+    device: torch.device | None,
+) -> torch.Tensor:
+    if known.kind == "input":
+        return tensors[known.index]
+    if known.tensor is not None:
+        return known.tensor.to(device)
+    return weights[known.name]
 
 
 def _ordered(returned: tuple[str, ...], results: Sequence[Any]) -> list[torch.Tensor]:

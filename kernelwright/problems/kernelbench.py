@@ -1,0 +1,173 @@
+"""KernelBench-form files, as their own harness means them.
+
+A file defines `class Model(nn.Module)`, `get_inputs()` and `get_init_inputs()` (positional
+arguments of the constructor), with sizes as module-level constants. The generator is seeded again
+before the model is made and before inputs are drawn. `.eval()` is never called, so batch-norm
+buffers change and dropout draws. Axes are the constants: the file is run again with other values.
+
+The file is trusted like any program of the user's; a limited worker is the caller's business.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import linecache
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kernelwright.core.errors import ProblemError, boundary, did_you_mean
+from kernelwright.core.problem import Entry, Mode
+from kernelwright.problems.constants import constants, with_constants
+from kernelwright.problems.literal import literal_text
+from kernelwright.problems.normalize import normalize
+
+FORM = "a problem file defines Model (an nn.Module), get_inputs() and get_init_inputs()"
+
+
+class KernelBenchOrigin:
+    """A problem file; the text is kept, so the file itself is not needed again."""
+
+    def __init__(self, text: str, entry: Entry, mode: Mode = "train") -> None:
+        self.text = text
+        self.entry = entry
+        self.mode: Mode = mode
+        self.path = Path(entry.location)
+        self.name = self.path.stem
+        self._tree = self._parsed()
+        self.identity = normalize(text)
+        self._runs: dict[tuple[tuple[str, int], ...], types.ModuleType] = {}
+
+    @classmethod
+    def read(cls, path: Path, mode: Mode = "train") -> KernelBenchOrigin:
+        """Read a file; ProblemError if it is missing, unreadable, does not parse or lacks a part."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ProblemError(f"problem file {path} cannot be read: {error}") from error
+        origin = cls(text, Entry(kind="kernelbench", location=str(path.resolve())), mode)
+        origin._check_form()
+        return origin
+
+    def sizes(self) -> dict[str, int]:
+        """The file's integer constants."""
+        return constants(self._tree)
+
+    def depends_on_forward(self) -> bool:
+        """A constant that a shape depends on is an axis, even if it cannot be changed alone."""
+        return False
+
+    def excludes(self, name: str) -> frozenset[str]:
+        """Constants do not exclude each other."""
+        return frozenset()
+
+    def init_args(self) -> tuple[str, ...]:
+        """Text of each value that `get_init_inputs` returns."""
+        return tuple(literal_text(value) for value in self._init_inputs(self._run({})))
+
+    def module(self, axes: Mapping[str, int]) -> Callable[..., Any]:
+        """`Model(*get_init_inputs())`."""
+        namespace = self._run(axes)
+        init_inputs = self._init_inputs(namespace)
+        with boundary(ProblemError, f"{self.path.name}: Model(*get_init_inputs()) raises"):
+            made = getattr(namespace, self.entry.model)(*init_inputs)
+        if not callable(made):
+            raise ProblemError(
+                f"{self.path.name}: Model must be an nn.Module, it makes a {type(made).__name__}; {FORM}"
+            )
+        if self.mode == "eval" and hasattr(made, "eval"):
+            made.eval()
+        found: Callable[..., Any] = made
+        return found
+
+    def arguments(self, axes: Mapping[str, int]) -> list[Any]:
+        """`get_inputs()`."""
+        with boundary(ProblemError, f"{self.path.name}: get_inputs() raises"):
+            given = getattr(self._run(axes), self.entry.inputs)()
+        if not isinstance(given, list | tuple):
+            given = [given]
+        return list(given)
+
+    def _init_inputs(self, namespace: types.ModuleType) -> list[Any]:
+        function = getattr(namespace, self.entry.init, None)
+        with boundary(ProblemError, f"{self.path.name}: get_init_inputs() raises"):
+            given = function() if function else []
+        return list(given) if isinstance(given, list | tuple) else [given]
+
+    def _parsed(self) -> ast.Module:
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None)
+            raise ProblemError(
+                f"problem file {self.path} does not parse: {getattr(error, 'msg', error)}"
+                + (f" (line {line})" if line else "")
+            ) from error
+
+    def _check_form(self) -> None:
+        defined = list(_definitions(self._tree))
+        for needed in (self.entry.model, self.entry.inputs):
+            if needed not in defined:
+                raise ProblemError(
+                    f"problem file {self.path} has no '{needed}' ({FORM}); "
+                    f"it defines: {', '.join(defined) or 'nothing'}"
+                )
+
+    def _run(self, axes: Mapping[str, int]) -> types.ModuleType:
+        """The file as a module, run with its constants changed to `axes`."""
+        given = self.sizes()
+        unknown = [name for name in axes if name not in given]
+        if unknown:
+            raise ProblemError(
+                f"{self.path.name} has no constant '{unknown[0]}'; {did_you_mean(unknown[0], given)}"
+            )
+        changed = {name: size for name, size in axes.items() if given[name] != size}
+        key = tuple(sorted(changed.items()))
+        if key not in self._runs:
+            self._runs[key] = self._executed(changed)
+        return self._runs[key]
+
+    def _executed(self, changed: Mapping[str, int]) -> types.ModuleType:
+        digest = hashlib.sha256(f"{self.text}{sorted(changed.items())}".encode()).hexdigest()[:16]
+        module = types.ModuleType(f"kernelwright_problem_{digest}")
+        module.__file__ = f"<problem {self.path.name} {digest}>"
+        linecache.cache[module.__file__] = (
+            len(self.text),
+            None,
+            self.text.splitlines(keepends=True),
+            module.__file__,
+        )
+        sys.modules[module.__name__] = module
+        code = compile(with_constants(self._tree, changed), module.__file__, "exec")
+        with boundary(ProblemError, f"problem file {self.path} cannot be run"), _beside(self.path):
+            exec(code, module.__dict__)
+        return module
+
+
+def _definitions(tree: ast.Module) -> Iterator[str]:
+    """Names that the file defines or imports at its top level."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """Let the file import its neighbours, as if it were run as a script."""
+    folder = str(path.parent)
+    added = path.parent.is_dir() and folder not in sys.path
+    if added:
+        sys.path.append(folder)
+    try:
+        yield
+    finally:
+        if added and folder in sys.path:
+            sys.path.remove(folder)

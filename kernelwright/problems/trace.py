@@ -1,0 +1,57 @@
+"""Whether the reference runs on its arguments, told before any work: by signature, then on shapes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from kernelwright.core.errors import ProblemError, boundary, first_line
+from kernelwright.graph.capture import Captured, capture
+from kernelwright.problems.origin import Origin
+from kernelwright.problems.outline import Outline, outline
+
+
+def check_arguments(name: str, base: Outline) -> None:
+    """ProblemError if there are too many or too few arguments, or no tensor among them."""
+    forward: Callable[..., Any] = base.module
+    if isinstance(forward, torch.nn.Module):
+        forward = forward.forward
+    try:
+        inspect.signature(forward).bind(*base.arguments)
+    except TypeError as error:
+        takes = ", ".join(inspect.signature(forward).parameters) or "nothing"
+        count = len(base.arguments)
+        raise ProblemError(
+            f"inputs of '{name}' do not fit: {count} given, forward takes ({takes}): {error}"
+        ) from error
+    except ValueError:
+        return
+
+
+def traced(origin: Origin, base: Outline) -> tuple[Captured | None, str]:
+    """The captured graph, or None and the reason why the reference, though it runs, cannot be traced.
+
+    ProblemError if the reference does not run.
+    """
+    try:
+        return capture(base.module, base.arguments), ""
+    except ProblemError as error:
+        reason = first_line(error)
+    returned_shapes(origin)
+    return None, reason
+
+
+def returned_shapes(origin: Origin) -> Any:
+    """What the reference returns at its base sizes, on shapes if it can, else computed on the CPU."""
+    failure = ProblemError(f"reference of '{origin.name}' does not run")
+    for device in ("meta", "cpu"):
+        made = outline(origin, {}, device)
+        try:
+            with torch.no_grad(), boundary(ProblemError, f"reference of '{origin.name}' raises"):
+                return made.module(*made.arguments)
+        except ProblemError as error:
+            failure = error
+    raise failure
