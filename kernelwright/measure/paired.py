@@ -1,7 +1,7 @@
 """One measurement: a kernel beside its baselines, in one or several fresh processes.
 
     paired(bench, "kernel", ["eager", "compile"], slots, RULES["quick"]) -> Measurement
-    replicated(open_bench, "kernel", baselines, slots, RULES["full"]) -> Measurement
+    paired(bench, "kernel", names, slots, RULES["full"], reload=lambda: load_and_prepare(bench))
 
 The clock is chosen by the target: the judge's own on a CPU, device events or graph replay on a GPU
 (`device.py`). What comes out are samples by process, medians, intervals and ratios of paired
@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kernelwright.core.errors import UsageError
 from kernelwright.core.measurement import Measurement, Speedup, Status, Timing
 from kernelwright.core.target import Target
 from kernelwright.measure.environment import environment
@@ -25,6 +26,10 @@ from kernelwright.measure.statistics import median, median_interval, paired_rati
 from kernelwright.measure.status import firm, status_of
 from kernelwright.measure.stopping import Rule
 from kernelwright.measure.stopwatch import ClockName, Resolution, Stopwatch
+from kernelwright.measure.witness import Witness
+
+if TYPE_CHECKING:
+    from kernelwright.execute.bench import Bench
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,68 @@ class Claim:
     prepare_us: float | None = None
     charge_prepare: bool = False
     """Add `prepare_us` to each time of the kernel: the weights are not frozen."""
+
+
+_NO_CLAIM = Claim()
+
+
+def paired(
+    bench: Bench,
+    subject: str,
+    baselines: Sequence[str],
+    slots: Sequence[str],
+    rule: Rule,
+    *,
+    incumbent: float | None = None,
+    claim: Claim = _NO_CLAIM,
+    witness: Witness | None = None,
+    reload: Callable[[], object] | None = None,
+) -> Measurement:
+    """Measure `subject` (`kernel`, loaded and prepared, or a baseline's name) beside `baselines`.
+
+    `slots` are drawn already and rotate. `incumbent` is the low end of the best known speed-up, below
+    which a loser is stopped. `witness` receives what timed calls of the kernel left. A rule with more
+    than one replicate restarts the bench between them and calls `reload` to load the kernel again.
+    CandidateFailed where the kernel fails; UsageError where `reload` is missing.
+    """
+    if rule.replicates > 1 and reload is None:
+        raise UsageError(
+            f"rule '{rule.name}' wants {rule.replicates} processes; give `reload`, or a rule with one"
+        )
+    clock: ClockName | None = None
+    taken: list[tuple[Series, Resolution]] = []
+    left_out: dict[str, str] = {}
+    for replicate in range(rule.replicates):
+        if replicate and reload is not None:
+            bench.restart()
+            reload()
+        stopwatch, refused = stopwatch_for(bench, [subject, *baselines], slots, witness, clock)
+        clock, left_out = stopwatch.clock, {**left_out, **refused}
+        timed = [name for name in baselines if name not in left_out]
+        taken.append(measure_with(stopwatch, subject, timed, slots, rule, incumbent=incumbent))
+    timed = [name for name in baselines if name not in left_out]
+    found = summarize(taken, stopwatch.clock, subject, timed, rule, bench.target, claim)
+    return found.model_copy(update={"environment": {**found.environment, "left_out": left_out}})
+
+
+def stopwatch_for(
+    bench: Bench,
+    subjects: Sequence[str],
+    slots: Sequence[str],
+    witness: Witness | None = None,
+    clock: ClockName | None = None,
+) -> tuple[Stopwatch, dict[str, str]]:
+    """The clock for this bench, and which subjects it cannot time, with reasons.
+
+    `clock` asks for the one that an earlier replicate used.
+    """
+    if bench.target.name == "cpu":
+        from kernelwright.measure.outside import OutsideClock
+
+        return OutsideClock(bench, witness), {}
+    from kernelwright.measure.device import device_clock
+
+    return device_clock(bench, subjects, slots, clock)
 
 
 def measure_with(

@@ -126,7 +126,7 @@ def _small_sample(logs: Sequence[Floats]) -> float:
 
 
 def _block_length(count: int) -> int:
-    return max(1, round(float(count) ** (1 / 3)))
+    return max(1, round(math.exp(math.log(count) / 3)))
 
 
 def _positive(samples: Sequence[float]) -> Floats:

@@ -1,0 +1,74 @@
+"""The outside clock as a stopwatch: the judge's own, around one call in a worker (CPU).
+
+What a candidate does to its own process cannot reach this clock, and it stops only after the judge
+has read the outputs at secret positions, for the kernel and its baselines alike. The caches are
+flushed before each call in the worker that is timed: a flush elsewhere would leave that worker's
+core-private caches as they were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernelwright.core.dtypes import ITEM_BYTES
+from kernelwright.core.expr import evaluate
+from kernelwright.execute.reports import CandidateFailed, Failure
+from kernelwright.measure.clock import outside_resolution
+from kernelwright.measure.schedule import Round
+from kernelwright.measure.stopwatch import ClockName, Resolution, Sentinels
+from kernelwright.measure.witness import Witness, secret_positions
+
+if TYPE_CHECKING:
+    from kernelwright.execute.bench import Bench
+
+
+class OutsideClock:
+    """Times calls through `bench.timed`; what the kernel's calls left goes to `witness`."""
+
+    clock: ClockName = "outside"
+
+    def __init__(self, bench: Bench, witness: Witness | None = None) -> None:
+        self._bench = bench
+        self._witness = witness or Witness()
+        axes = {**bench.problem.axis_sizes, **bench.workload.axes}
+        self._items = [ITEM_BYTES[spec.dtype] for spec in bench.problem.outputs]
+        self._sizes = [
+            math.prod(evaluate(size, axes) for size in spec.shape) * item
+            for spec, item in zip(bench.problem.outputs, self._items, strict=True)
+        ]
+
+    def warm(self, subjects: Sequence[str], slots: Sequence[str], calls: int) -> None:
+        """`calls` untimed calls of each subject on each slot."""
+        for name in subjects:
+            for slot in slots:
+                for _ in range(calls):
+                    self._bench.call(name, slot)
+
+    def block(self, rounds: Sequence[Round]) -> list[dict[str, float]]:
+        """Microseconds of each subject in each round. CandidateFailed where the kernel fails."""
+        return [{name: self._timed(name, one.slot) for name in one.order} for one in rounds]
+
+    def sentinels(self) -> Sentinels:
+        """A copy and a product in the reference worker, which no candidate enters."""
+        found: Sentinels = self._bench.reference.call("kernelwright.measure.host_ops:sentinels")
+        return found
+
+    def resolution(self) -> Resolution:
+        """Cost of a call that does nothing, in the worker that runs the kernel."""
+        return outside_resolution(self._bench)
+
+    def facts(self) -> dict[str, Any]:
+        """How calls were made."""
+        return {"flush": "read", "cores": list(self._bench.cores)}
+
+    def _timed(self, name: str, slot: str) -> float:
+        positions = secret_positions(self._sizes, self._items)
+        self._bench.flush(name)
+        report = self._bench.timed(name, slot, positions, spoil=name == "kernel")
+        if report.us is None:
+            raise CandidateFailed(report.failure or Failure("safety", f"{name} gave no time"))
+        if name == "kernel":
+            self._witness.add(slot, positions, report.samples)
+        return report.us
