@@ -14,16 +14,18 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from kernelwright.core.errors import UsageError
+from kernelwright.core.errors import InternalFault
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.measurement import Measurement
 from kernelwright.core.problem import Problem
 from kernelwright.core.registry import Registry
 from kernelwright.core.target import Target
 from kernelwright.core.verdict import GateResult, Level, ReasonKind
+from kernelwright.execute.reports import CandidateFailed
+from kernelwright.measure.witness import Sample
 
 if TYPE_CHECKING:
-    from kernelwright.execute.bench import Bench
+    from kernelwright.verify.slots import Slots
 
 When = Literal["before", "after"]
 
@@ -91,19 +93,20 @@ class Case:
     target: Target
     level: Level
     build: Build | None = None
-    bench: Bench | None = None
-    """Holds the problem at its base workload; the kernel is loaded before the first gate that needs it."""
     measurement: Measurement | None = None
-    seeds: Seeds = field(default_factory=Seeds)
+    samples: list[Sample] = field(default_factory=list)
+    """Bytes of outputs, read while the kernel was timed."""
+    slots: Slots | None = None
+    """Draws on the bench."""
     not_checked: list[str] = field(default_factory=list)
     """What a gate left out, in words; ends in the verdict."""
 
     @property
-    def open_bench(self) -> Bench:
-        """The bench; a gate with `needs_bench` may rely on it."""
-        if self.bench is None:
-            raise UsageError("this gate runs the kernel and needs a bench; pass `bench=Bench.open(...)`")
-        return self.bench
+    def drawn(self) -> Slots:
+        """The draws and, through them, the bench; a gate with `needs_bench` may rely on it."""
+        if self.slots is None:
+            raise InternalFault("a gate that runs the kernel was asked without a bench")
+        return self.slots
 
 
 def run_gate(gate: Gate, case: Case) -> GateResult:
@@ -115,6 +118,9 @@ def run_gate(gate: Gate, case: Case) -> GateResult:
         result = GateResult(
             name=gate.name, status="fail", kind=reason.kind, message=str(reason), evidence=reason.evidence
         )
+    except CandidateFailed as error:
+        failure = error.failure
+        result = GateResult(name=gate.name, status="fail", kind=failure.reason, message=failure.message)
     return result.model_copy(update={"seconds": time.perf_counter() - started})
 
 

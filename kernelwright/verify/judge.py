@@ -172,14 +172,15 @@ def _show(index: int, output: Tensor, expected: Expectation, finding: Finding) -
     eager = expected.eager.view(-1)[index].item()
     finding.figures |= {
         "where": list(place),
-        "actual": _json(actual),
-        "expected": _json(wanted),
-        "eager": _json(eager),
+        "actual": plain(actual),
+        "expected": plain(wanted),
+        "eager": plain(eager),
     }
     finding.figures["at"] = f"at {list(place)}: {actual!r}, expected {wanted!r}"
 
 
-def _json(value: float | int | bool) -> float | int | str | bool:
+def plain(value: Any) -> Any:
+    """A number that JSON can hold: one that is not finite becomes its name."""
     return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
 
 

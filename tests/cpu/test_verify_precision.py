@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kernelwright.verify.bounds import Counts, envelope, roundoff
-from kernelwright.verify.expectation import Expectation, expect
+from kernelwright.verify.compare import perturbed
+from kernelwright.verify.expectation import Expectation, Spread, expect
 from kernelwright.verify.judge import POISON, judge
 
 Function = Callable[[Tensor], Tensor]
@@ -20,13 +21,11 @@ Function = Callable[[Tensor], Tensor]
 
 def expected(function: Function, x: Tensor, reduction: int = 1, roundings: int = 1) -> Expectation:
     generator = torch.Generator().manual_seed(7)
-    unit = roundoff(x.dtype)
-    moved = []
+    oracle = function(x.double())
+    spread = Spread([oracle])
     for _ in range(3):
-        signs = torch.randint(0, 2, x.shape, generator=generator) * 2 - 1
-        moved.append(function(x.double() * (1 + unit * signs)))
-    factor = Counts(reduction, roundings).factor
-    return expect("out", function(x), function(x.double()), moved, factor)
+        spread.add([function(perturbed(x, roundoff(x.dtype), generator))])
+    return expect("out", function(x), oracle, spread.result()[0], Counts(reduction, roundings).factor)
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

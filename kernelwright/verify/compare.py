@@ -1,0 +1,195 @@
+"""Worker-side half of the gates: what runs in the reference's process of a bench, called by name.
+
+    bench.reference.call("kernelwright.verify.compare:compare", slot="a", keep=True)
+
+Makes the expectation of a slot's draw (oracle, eager, perturbed oracle) and compares the outputs
+that were handed over. Every function takes the process's `state` first and returns JSON. Where one
+process serves candidate and reference (CUDA), an expectation is made only after the candidate's
+module was unloaded, and not kept.
+
+Not covered: drawing, running and handing over (`execute.ops`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from kernelwright.core.errors import ProblemError
+from kernelwright.execute.state import bench_state
+from kernelwright.graph.capture import capture
+from kernelwright.graph.oracle import Oracle, oracle, retyped_module
+from kernelwright.verify.bounds import Counts, roundoff
+from kernelwright.verify.counts import operation_counts
+from kernelwright.verify.expectation import Expectation, Spread, cut, expect
+from kernelwright.verify.judge import Finding, judge, plain
+
+PERTURBED_DRAWS = 3
+MANY = 1 << 26
+"""Elements of all outputs together from which two perturbed draws must do."""
+UNCAPTURED = Counts(reduction=1, roundings=64)
+"""Counts of a reference that cannot be captured: eager's own error has to carry the bound."""
+
+
+@dataclass
+class Yardstick:
+    """What is made once per problem and sizes: the oracle, and the counts behind the factor."""
+
+    oracle: Oracle
+    counts: Counts
+
+
+def compare(
+    state: dict[str, Any], *, slot: str, like: str | None = None, keep: bool = True
+) -> list[dict[str, Any]]:
+    """Compare what was handed over in `slot` with the expectation of its inputs; one row per result.
+
+    `like` names another slot whose inputs the run was given; `keep` the expectation for later.
+    """
+    expectations = _expectations(state, like or slot, keep)
+    outputs = bench_state(state).slot(slot).outputs
+    if len(outputs) != len(expectations):
+        finding = Finding("results")
+        finding.fail("contract", f"{len(outputs)} tensors came back, {len(expectations)} were promised")
+        return [_row(finding)]
+    return [_row(judge(output, each)) for output, each in zip(outputs, expectations, strict=True)]
+
+
+def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]], keep: bool) -> dict[str, Any]:
+    """Compare pieces of outputs, read while a clock ran, with the same pieces of the expectation.
+
+    A sample names its slot, output, first byte and size, and holds the bytes in hexadecimal.
+    """
+    if _outputs_follow_state(state):
+        return {"compared": 0, "wrong": 0, "why": "outputs depend on state that each call changes"}
+    made: dict[str, list[Expectation]] = {}
+    wrong = 0
+    for sample in samples:
+        slot = sample["slot"]
+        if slot not in made:
+            made[slot] = _expectations(state, slot, keep)
+        piece = cut(made[slot][sample["tensor"]], sample["first"], sample["size"])
+        data = torch.frombuffer(bytearray.fromhex(sample["data"]), dtype=piece.eager.dtype)
+        wrong += judge(data.to(piece.eager.device), piece).kind is not None
+    return {"compared": len(samples), "wrong": wrong}
+
+
+def forget(state: dict[str, Any]) -> None:
+    """Drop all expectations, because the weights have changed."""
+    for slot in bench_state(state).slots.values():
+        slot.expected = None
+
+
+def perturbed(tensor: Any, unit: float, generator: torch.Generator) -> Any:
+    """`tensor` in float64 with every element multiplied by 1 + unit or 1 - unit; others as they are."""
+    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+        return tensor
+    wide = tensor.detach().to(torch.float64)
+    signs = torch.empty_like(wide).bernoulli_(0.5, generator=generator)
+    return signs.mul_(2 * unit).add_(1 - unit).mul_(wide)
+
+
+def _expectations(state: dict[str, Any], slot: str, keep: bool) -> list[Expectation]:
+    place = bench_state(state).slot(slot)
+    if place.expected is not None:
+        kept: list[Expectation] = place.expected
+        return kept
+    made = _expect(state, place.args)
+    if keep:
+        place.expected = made
+    return made
+
+
+def _expect(state: dict[str, Any], args: list[Any]) -> list[Expectation]:
+    """Eager, oracle and perturbed oracle on the slot's arguments, each from the same first state."""
+    reference, problem = bench_state(state).reference, bench_state(state).problem
+    yardstick = _yardstick(state, args)
+    reference.reset()
+    weights = {name: tensor.detach().clone() for name, tensor in reference.weights().items()}
+    seed = torch.initial_seed() % (1 << 62)
+    eager = _seeded(seed, lambda: [out.detach().clone() for out in reference.forward(_own(args))])
+    reference.reset()
+    exact = _seeded(seed, lambda: yardstick.oracle(_own(args), weights))
+    spread = Spread(exact)
+    generator = torch.Generator(device=exact[0].device).manual_seed(torch.seed() % (1 << 62))
+    unit = _finest(args, weights, eager)
+    for _ in range(PERTURBED_DRAWS if sum(out.numel() for out in exact) < MANY else 2):
+        near = pytree.tree_map(lambda value: perturbed(value, unit, generator), list(args))
+        near_weights = {name: perturbed(value, unit, generator) for name, value in weights.items()}
+        spread.add(_seeded(seed, lambda: yardstick.oracle(near, near_weights)))  # noqa: B023
+    names = [*(spec.name for spec in problem.outputs), *problem.mutated]
+    return [
+        expect(name, own, wide, moved, yardstick.counts.factor)
+        for name, own, wide, moved in zip(names, eager, exact, spread.result(), strict=True)
+    ]
+
+
+def _yardstick(state: dict[str, Any], args: list[Any]) -> Yardstick:
+    """The oracle of the problem that is open now, at its sizes."""
+    bench = bench_state(state)
+    opened, kept = state.get("verify.yardstick", (None, None))
+    if opened is bench and isinstance(kept, Yardstick):
+        return kept
+    module = bench.reference.module
+    try:
+        captured = capture(module, args)
+        found = Yardstick(oracle(captured), operation_counts(captured))
+    except ProblemError:
+        if not isinstance(module, torch.nn.Module):
+            raise
+        found = Yardstick(retyped_module(module, bench.problem.mutated), UNCAPTURED)
+    state["verify.yardstick"] = (bench, found)
+    return found
+
+
+def _outputs_follow_state(state: dict[str, Any]) -> bool:
+    """Whether a second call of the reference, not reset, gives other outputs than the first."""
+    bench = bench_state(state)
+    if not bench.problem.mutated:
+        return False
+    args = next(iter(bench.slots.values())).args
+    count = len(bench.problem.outputs)
+    bench.reference.reset()
+    first, second = (
+        _seeded(0, lambda: [out.clone() for out in bench.reference.forward(_own(args))[:count]])
+        for _ in range(2)
+    )
+    bench.reference.reset()
+    return not all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def _finest(args: list[Any], weights: dict[str, Tensor], eager: list[Tensor]) -> float:
+    tensors = [*pytree.tree_leaves(list(args)), *weights.values(), *eager]
+    return min(
+        (roundoff(each.dtype) for each in tensors if isinstance(each, Tensor) and each.is_floating_point()),
+        default=0.0,
+    )
+
+
+def _own(args: list[Any]) -> list[Any]:
+    """Copies, because a reference may change its inputs in place."""
+    copies: list[Any] = pytree.tree_map(
+        lambda value: value.clone() if isinstance(value, Tensor) else value, list(args)
+    )
+    return copies
+
+
+def _seeded(seed: int, run: Callable[[], list[Tensor]]) -> list[Tensor]:
+    """Run with torch's generators at `seed`: whatever draws, draws the same each time."""
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        return run()
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.name,
+        "kind": finding.kind,
+        "message": finding.message,
+        "figures": {key: plain(value) for key, value in finding.figures.items() if key != "at"},
+    }

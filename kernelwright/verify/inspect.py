@@ -1,0 +1,60 @@
+"""Worker-side: what the gates look at in the candidate's process, called by name.
+
+Checksums of what a kernel must not write, copies of one draw onto another slot's addresses, and
+checksums of outputs. On a CPU all of this runs in a process that the candidate's native code
+shares, so an honest answer is not certain; the comparison in the reference's process is what counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from kernelwright.execute.state import bench_state
+
+_CHUNK = 1 << 22
+
+
+def protected(state: dict[str, Any], *, slot: str) -> dict[str, list[int]]:
+    """Checksums of the inputs of `slot` and of the weights, without those that the problem mutates."""
+    bench = bench_state(state)
+    tensors = [leaf for leaf in pytree.tree_leaves(bench.slot(slot).args) if isinstance(leaf, Tensor)]
+    named = dict(zip((spec.name for spec in bench.problem.inputs), tensors, strict=True))
+    named |= bench.reference.weights()
+    return {name: checksum(each) for name, each in named.items() if name not in bench.problem.mutated}
+
+
+def outputs(state: dict[str, Any], *, slot: str) -> list[list[int]]:
+    """Checksums of what the last run on `slot` gave."""
+    return [checksum(output) for output in bench_state(state).slot(slot).outputs]
+
+
+def copy_inputs(state: dict[str, Any], *, source: str, onto: str) -> None:
+    """Other contents at the same addresses: copy the inputs of `source` into those of `onto`."""
+    bench = bench_state(state)
+    with torch.no_grad():
+        for value, place in _pairs(bench.slot(source).args, bench.slot(onto).args):
+            place.copy_(value)
+
+
+def checksum(tensor: Tensor) -> list[int]:
+    """Two sums that change when a byte changes or two different 32-bit words are swapped."""
+    flat = tensor.detach().contiguous().view(-1).view(torch.uint8)
+    flat = torch.nn.functional.pad(flat, (0, -flat.numel() % 4)).view(torch.int32)
+    weights = torch.arange(1, _CHUNK + 1, dtype=torch.int64, device=flat.device)
+    plain, weighted = 0, 0
+    for number, start in enumerate(range(0, flat.numel(), _CHUNK)):
+        words = flat[start : start + _CHUNK].long()
+        plain += int(words.sum())
+        weighted += (number + 1) * int((words * weights[: words.numel()]).sum())
+    return [plain & (2**63 - 1), weighted & (2**63 - 1)]
+
+
+def _pairs(source: list[Any], target: list[Any]) -> Iterable[tuple[Tensor, Tensor]]:
+    for value, place in zip(pytree.tree_leaves(source), pytree.tree_leaves(target), strict=True):
+        if isinstance(value, Tensor):
+            yield value, place

@@ -1,0 +1,61 @@
+"""Gate `repeat`: a call owes nothing to the calls before it.
+
+- The same addresses with new contents give the new answer (no replay by pointer).
+- Outputs of an earlier call are still what they were after later calls (no shared static buffer).
+- After the weights changed in place and `prepare` ran again, the answer follows (`full` and above).
+- Whether two runs on equal inputs give equal bytes is recorded, not required.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelwright.core.verdict import GateResult, ReasonKind
+from kernelwright.verify.base import Case, Rejected, When, passed, skipped
+from kernelwright.verify.slots import Slots, require
+
+
+class RepeatGate:
+    """Calls are independent of each other."""
+
+    name = "repeat"
+    kind: ReasonKind = "answer"
+    when: When = "before"
+    needs_bench = True
+
+    def check(self, case: Case) -> GateResult:
+        """Same pointer, held outputs, other weights."""
+        if case.problem.random == "stochastic":
+            return skipped(self, "the reference draws random numbers that cannot be reproduced")
+        slots = case.drawn
+        first, second = slots.slot("file", 0), slots.slot("nonfinite", 0)
+        slots.run(first)
+        held = slots.outputs(first)
+        evidence = _same_pointer(slots, first, second, held)
+        if slots.outputs(first) != held:
+            raise Rejected("answer", "outputs of an earlier call changed during later calls")
+        if case.level == "quick":
+            case.not_checked.append("changed weights")
+        elif case.problem.weights:
+            _changed_weights(slots, first)
+        return passed(self, **evidence)
+
+
+def _same_pointer(slots: Slots, first: str, second: str, held: list[list[int]]) -> dict[str, Any]:
+    """Run at one address with the contents of `first`, then of `second`; compare the latter."""
+    again = slots.again()
+    slots.refill(first)
+    slots.run(again)
+    deterministic = slots.outputs(again) == held
+    slots.refill(second)
+    slots.run(again)
+    require(slots.findings(again, like=second), "same addresses, new contents")
+    return {"deterministic": deterministic}
+
+
+def _changed_weights(slots: Slots, slot: str) -> None:
+    """Other weights at the same addresses, then the first ones again."""
+    slots.other_weights()
+    slots.run(slot)
+    require(slots.findings(slot), "changed weights")
+    slots.first_weights()

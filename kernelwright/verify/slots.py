@@ -1,0 +1,171 @@
+"""`Slots`: secret draws on one bench, made once and used by every gate and every kernel judged on it.
+
+A slot is drawn when it is first asked for, by draw name and number: `file-0`, `nonfinite-0`. Its
+expectation is kept beside it in the reference's process, so that the oracle runs once per draw and
+not once per kernel. Where candidate and reference share a process (CUDA), the candidate's module is
+unloaded before an oracle runs, and no expectation is kept. A final judgement takes a fresh bench,
+and so fresh draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.core.problem import Workload
+from kernelwright.execute.bench import PATIENT_S, Bench
+from kernelwright.execute.faults import failure_of, our_error
+from kernelwright.execute.reports import RunReport
+from kernelwright.sandbox import WorkerFailure
+from kernelwright.verify.base import Rejected, Seeds
+
+_COMPARE = "kernelwright.verify.compare:"
+_INSPECT = "kernelwright.verify.inspect:"
+AGAIN = "again"
+"""Slot whose addresses get the contents of others."""
+
+
+class Slots:
+    """Drawn slots of one bench, and the kernel that is loaded in it."""
+
+    def __init__(self, bench: Bench, seeds: Seeds | None = None, *, weights_seed: int = 0) -> None:
+        """`weights_seed` is the one that the bench was opened with."""
+        self.bench = bench
+        self._seeds = seeds or Seeds()
+        self._weights_seed = weights_seed
+        self._drawn: dict[str, tuple[int, str]] = {}
+        self._protected: dict[str, dict[str, list[int]]] = {}
+        self._kernel: tuple[Kernel, Build] | None = None
+        self._loaded = False
+        self.prepare_us: float | None = None
+        """Time of the loaded kernel's `prepare`."""
+
+    def load(self, kernel: Kernel, build: Build) -> None:
+        """Load a kernel in place of the one before, and prepare its weights."""
+        self._kernel = (kernel, build)
+        self.bench.load(kernel, build)
+        self.prepare_us = self.bench.prepare()
+        self._loaded = True
+
+    def ready(self) -> None:
+        """Load the kernel again where it was unloaded in between."""
+        if not self._loaded and self._kernel is not None:
+            self.load(*self._kernel)
+
+    def slot(self, draw: str, number: int = 0) -> str:
+        """Name of the slot with this draw; drawn from a fresh secret seed on first use."""
+        return self._draw(f"{draw}-{number}", draw)
+
+    def again(self) -> str:
+        """Name of the slot whose inputs `refill` changes in place."""
+        return self._draw(AGAIN, "file")
+
+    def refill(self, source: str) -> None:
+        """Give the addresses of `again` the contents of `source`, in the candidate's process."""
+        self._inspect("copy_inputs", source=source, onto=self.again())
+
+    def drop(self, name: str) -> None:
+        """Free a slot that is no longer needed."""
+        if self._drawn.pop(name, None) is not None:
+            self.bench.drop(name)
+        self._protected.pop(name, None)
+
+    def run(self, name: str) -> RunReport:
+        """Run the loaded kernel on a slot, outputs poisoned before; `Rejected` where it fails."""
+        self.ready()
+        if name not in self._protected and name != AGAIN:
+            self._protected[name] = self._inspect("protected", slot=name)
+        report = self.bench.run(name)
+        if report.failure is not None:
+            raise Rejected(report.failure.reason, report.failure.message, {"draw": self._drawn[name][1]})
+        return report
+
+    def changed(self, name: str) -> list[str]:
+        """Names of inputs and weights that are no longer what they were before the first run on a slot."""
+        before, after = self._protected[name], self._inspect("protected", slot=name)
+        changed = [each for each in before if before[each] != after[each]]
+        if changed:
+            self._restore()
+        return changed
+
+    def findings(self, name: str, like: str | None = None) -> list[dict[str, Any]]:
+        """Hand the outputs of a slot over and compare them; one row per result."""
+        self.bench.handover(name)
+        self._make_room()
+        rows: list[dict[str, Any]] = self._compare(
+            "compare", slot=name, like=like, keep=not self.bench.shared
+        )
+        return rows
+
+    def compare_samples(self, samples: list[dict[str, Any]]) -> dict[str, Any]:
+        """Compare bytes of timed outputs with what they should be; counts of compared and wrong ones."""
+        self._make_room()
+        found: dict[str, Any] = self._compare("compare_samples", samples=samples, keep=not self.bench.shared)
+        return found
+
+    def outputs(self, name: str) -> list[list[int]]:
+        """Checksums of the outputs that lie in a slot, in the candidate's process."""
+        sums: list[list[int]] = self._inspect("outputs", slot=name)
+        return sums
+
+    def other_weights(self) -> None:
+        """Other weights at the same addresses, in every process; `prepare` runs again."""
+        self._reweigh(self._seeds.fresh())
+
+    def first_weights(self) -> None:
+        """The weights that the bench was opened with."""
+        self._reweigh(self._weights_seed)
+
+    def select(self, workload: Workload) -> None:
+        """Go on at other sizes; all slots are drawn anew when they are asked for."""
+        self.bench.select(workload)
+        self._drawn.clear()
+        self._protected.clear()
+        self._loaded = False
+
+    def _reweigh(self, seed: int) -> None:
+        self.ready()
+        self.prepare_us = self.bench.prepare(weights_seed=seed)
+        self._compare("forget")
+        self._protected.clear()
+
+    def _restore(self) -> None:
+        """Draw everything anew from the same seeds, after a kernel wrote what it must not."""
+        for name, (seed, draw) in self._drawn.items():
+            self.bench.draw(name, seed, draw)
+        self.first_weights()
+
+    def _draw(self, name: str, draw: str) -> str:
+        if name not in self._drawn:
+            seed = self._seeds.fresh()
+            self.bench.draw(name, seed, draw)
+            self._drawn[name] = (seed, draw)
+        return name
+
+    def _make_room(self) -> None:
+        if self.bench.shared and self._loaded:
+            self.bench.unload()
+            self._loaded = False
+
+    def _inspect(self, function: str, **parameters: Any) -> Any:
+        try:
+            return self.bench.candidate.call(_INSPECT + function, timeout_s=PATIENT_S, **parameters)
+        except WorkerFailure as error:
+            failure = failure_of(error)
+            raise Rejected(failure.reason, failure.message) from error
+
+    def _compare(self, function: str, **parameters: Any) -> Any:
+        try:
+            return self.bench.reference.call(_COMPARE + function, timeout_s=PATIENT_S, **parameters)
+        except WorkerFailure as error:
+            raise our_error(error, "comparing outputs") from error
+
+
+def require(rows: Sequence[dict[str, Any]], draw: str) -> dict[str, Any]:
+    """Figures of the worst row; `Rejected` by the first row that is not within the contract."""
+    for row in rows:
+        if row["kind"] is not None:
+            raise Rejected(row["kind"], f"{row['message']} (draw: {draw})", {"draw": draw, **row["figures"]})
+    worst = max(rows, key=lambda row: row["figures"].get("share_of_limit") or 0.0, default=None)
+    return {} if worst is None else dict(worst["figures"])

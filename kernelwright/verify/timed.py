@@ -1,0 +1,78 @@
+"""Gate `timed`: what was timed is what was right.
+
+While the clock ran, the judge read bytes of each timed call's outputs at positions that nobody knew
+beforehand (`measure.witness`); here they are compared with the expectation of their slot. Then one more
+call, made like the timed ones, is compared whole.
+
+Not covered: references whose outputs depend on state that each call changes (the samples of later
+calls have no expectation; the last call, from the first state, is still compared).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelwright.core.verdict import GateResult, ReasonKind
+from kernelwright.measure.witness import Sample
+from kernelwright.verify.base import Case, Rejected, When, passed, skipped
+from kernelwright.verify.slots import Slots, require
+
+
+class TimedGate:
+    """Outputs of timed calls are right."""
+
+    name = "timed"
+    kind: ReasonKind = "time"
+    when: When = "after"
+    needs_bench = True
+
+    def check(self, case: Case) -> GateResult:
+        """Compare the samples, then one whole call."""
+        if case.measurement is None:
+            return skipped(self, "the kernel was not timed")
+        if case.problem.random == "stochastic":
+            return skipped(self, "the reference draws random numbers that cannot be reproduced")
+        slots = case.drawn
+        unread = sum(sample.data is None for sample in case.samples)
+        if unread:
+            raise Rejected(
+                "time", f"{unread} of {len(case.samples)} outputs could not be read where they lay"
+            )
+        figures = _samples(case, slots)
+        slot = slots.slot("file")
+        _one_more(slots, slot)
+        require(slots.findings(slot), "timed call")
+        return passed(self, samples=len(case.samples), **figures)
+
+
+def _samples(case: Case, slots: Slots) -> dict[str, Any]:
+    if not case.samples:
+        return {"compared": 0}
+    found = slots.compare_samples([_row(sample) for sample in case.samples])
+    if found["wrong"]:
+        raise Rejected(
+            "time",
+            f"{found['wrong']} of {found['compared']} outputs read while the clock ran were wrong",
+            found,
+        )
+    return found
+
+
+def _one_more(slots: Slots, slot: str) -> None:
+    """A call like the timed ones, its outputs kept to be compared."""
+    slots.ready()
+    slots.bench.reset()
+    slots.bench.flush("kernel")
+    slots.bench.call("kernel", slot)
+    slots.bench.keep_timed(slot)
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    tensor, first, size = sample.position
+    return {
+        "slot": sample.slot,
+        "tensor": tensor,
+        "first": first,
+        "size": size,
+        "data": (sample.data or b"").hex(),
+    }
