@@ -20,8 +20,8 @@ class Fusion:
     def __init__(self, nodes: Sequence[fx.Node], reads: Callable[[fx.Node], Iterable[fx.Node]]) -> None:
         self._order = {node: at for at, node in enumerate(nodes)}
         self._members: dict[int, tuple[fx.Node, ...]] = {at: (node,) for node, at in self._order.items()}
-        self._group = {node: at for node, at in self._order.items()}
-        self._reads = {node: [arg for arg in reads(node)] for node in nodes}
+        self._group = dict(self._order)
+        self._reads = {node: list(reads(node)) for node in nodes}
 
     def merge(self, computed: Callable[[fx.Node], bool], fits: Fits) -> None:
         """Merge until nothing more fits."""

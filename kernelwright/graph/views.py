@@ -100,7 +100,7 @@ def _expand(atoms: Atoms, node: fx.Node, of: View) -> View:
 
 
 def _slice(atoms: Atoms, node: fx.Node, of: View) -> View:
-    dim, start, end, step = (*node.args[1:], *(0, None, None, 1)[len(node.args) - 1 :])
+    dim, start, _, step = (*node.args[1:], *(0, None, None, 1)[len(node.args) - 1 :])
     start = int(start or 0)  # type: ignore[call-overload]
     size, length = _length(node, int(dim)), _length(node.args[0], int(dim))  # type: ignore[call-overload]
     if size == length:
@@ -136,12 +136,12 @@ def _walked(atoms: Atoms, of: View, dim: int, size: int, step: int, start: int) 
     new = Walk(atoms.new(size), old.size, old.step * step, old.offset + start * old.step)
     dims = list(of.dims)
     dims[dim] = new.factors
-    return View(tuple(dims), of.walks[:at] + (new,) + of.walks[at + 1 :])
+    return View(tuple(dims), (*of.walks[:at], new, *of.walks[at + 1 :]))
 
 
 _VIEWS: dict[str, Callable[[Atoms, fx.Node, View], View]] = {
-    "view": _reshape, "_unsafe_view": _reshape, "reshape": _reshape, "squeeze": _reshape, "unsqueeze": _reshape,
-    "squeeze_": _reshape, "flatten": _reshape, "permute": _permute, "transpose": _transpose, "t": _transpose,
+    "view": _reshape, "_unsafe_view": _reshape, "reshape": _reshape, "squeeze": _reshape,
+    "unsqueeze": _reshape, "flatten": _reshape, "permute": _permute, "transpose": _transpose, "t": _transpose,
     "expand": _expand, "slice": _slice, "select": _select,
     "alias": _same, "detach": _same, "clone": _same, "lift_fresh_copy": _same, "contiguous": _same,
 }  # fmt: skip

@@ -16,7 +16,7 @@ TEMPLATES: Registry[type[Template]] = Registry(
     {
         "cpp_row": f"{_AT}cpp_row:CppRow",
         "cpp_column": f"{_AT}cpp_column:CppColumn",
-        "cpp_channel": f"{_AT}cpp_channel:CppChannel",
+        "cpp_split": f"{_AT}cpp_split:CppSplit",
         "cpp_pointwise": f"{_AT}cpp_pointwise:CppPointwise",
         "cuda_row": f"{_AT}cuda_row:CudaRow",
         "cuda_column": f"{_AT}cuda_column:CudaColumn",

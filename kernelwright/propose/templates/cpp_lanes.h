@@ -152,7 +152,7 @@ inline void scatter(float *p, int64_t stride, vf v, L l) {
 template <class T>
 inline void scatter(T *p, int64_t, T v, One) { *p = v; }
 
-// A store that goes around the caches: the line is not read first. Needs an aligned address.
+// Stores that go around the caches: the line is not read first. They need an aligned address.
 inline void stream(float *p, vf v, Full) {
 #ifdef __AVX512F__
   _mm512_stream_ps(p, (__m512)v);
@@ -162,9 +162,49 @@ inline void stream(float *p, vf v, Full) {
   store(p, v, Full{});
 #endif
 }
-inline void stream(float *p, vf v, Part part) { store(p, v, part); }
+inline void stream(uint16_t *p, vh v, Full) {
+#ifdef __AVX512F__
+  _mm256_stream_si256((__m256i *)p, (__m256i)v);
+#else
+  put_bits(p, v, Full{});
+#endif
+}
+inline void stream_bf16(uint16_t *p, vf v, Full) { stream(p, bf16_bits(v), Full{}); }
+inline void stream_f16(uint16_t *p, vf v, Full) { stream(p, f16_bits(v), Full{}); }
+template <class V, class T, class L>
+inline void stream(T *p, V v, L l) { store(p, v, l); }
+template <class V, class L>
+inline void stream_bf16(uint16_t *p, V v, L l) { store_bf16(p, v, l); }
+template <class V, class L>
+inline void stream_f16(uint16_t *p, V v, L l) { store_f16(p, v, l); }
 template <class T>
-inline void stream(T *p, T v, One) { *p = v; }
+inline bool aligned(const T *p) { return reinterpret_cast<intptr_t>(p) % (lanes * sizeof(T)) == 0; }
+
+// Ask for the line at `p`, which need not exist.
+template <class T>
+inline void prefetch(const T *p) { __builtin_prefetch(p, 0, 2); }
+
+// ---- conversions
+
+template <class T>
+inline auto to(vf x) {
+  if constexpr (std::is_same_v<T, bool>) return x != 0.0f;
+  else return x;
+}
+template <class T>
+inline auto to(vi x) {
+  if constexpr (std::is_same_v<T, bool>) return x;
+  else return x ? splat(1.0f) : vf{};
+}
+template <class T, class S>
+  requires std::is_arithmetic_v<S>
+inline T to(S x) {
+  if constexpr (std::is_same_v<T, bool>) return x != 0;
+  else return static_cast<T>(x);
+}
+
+inline vi logical_not(vi a) { return ~a; }
+inline bool logical_not(bool a) { return !a; }
 
 // ---- sweeps
 

@@ -32,7 +32,7 @@ inline V minimum(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
 inline bool maximum(bool a, bool b) { return a | b; }
 inline bool minimum(bool a, bool b) { return a & b; }
 template <class V>
-inline V relu(V a) { return ((a > V{}) | (a != a)) ? a : V{}; }
+inline V relu(V a) { return a < V{} ? V{} : a; }
 
 inline vf abs(vf a) { return (vf)((vi)a & 0x7fffffff); }
 inline vf with_sign_of(vf magnitude, vf sign) { return (vf)((vi)magnitude | ((vi)sign & int32_t(0x80000000))); }
@@ -372,6 +372,18 @@ struct ProdOp {
   template <class V>
   static V of(V a, V b) { return a * b; }
 };
+// Accumulators in memory: begin, and put the short chains of a block into the long ones.
+template <class Op, class T>
+inline void fill(T *p, int64_t count) {
+  for (int64_t j = 0; j < count; ++j) p[j] = Op::template neutral<T>();
+}
+template <class Op, class T>
+inline void put_away(T *all, T *now, int64_t count) {
+  for (int64_t j = 0; j < count; ++j) {
+    all[j] = Op::of(all[j], now[j]);
+    now[j] = Op::template neutral<T>();
+  }
+}
 template <class V, int U>
 using Max = Fold<V, U, MaxOp>;
 template <class V, int U>

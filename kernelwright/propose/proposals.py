@@ -1,0 +1,124 @@
+"""`Proposals`: all kernels that the templates can write for one problem.
+
+The graph is cut once. For every loop nest the templates that can serve it share a space: a parameter
+says which template, the others are each template's own under `<region>.<template>.`. The product over
+the nests is the space of the problem; a choice becomes one kernel with one source file and one plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kernelwright.core.errors import ProblemError
+from kernelwright.core.kernel import Kernel, Proposer, Source
+from kernelwright.core.plan import Buffer, Copy, Library, Plan, Step
+from kernelwright.core.problem import Problem
+from kernelwright.core.target import Target
+from kernelwright.graph.capture import Captured
+from kernelwright.graph.cut import CopyStep, Partition, cut
+from kernelwright.graph.library_steps import LibraryStep
+from kernelwright.graph.loops import Region
+from kernelwright.propose import TEMPLATES
+from kernelwright.propose.space import Choice, Parameter, Space
+from kernelwright.propose.templates.base import Emitted, Template
+from kernelwright.propose.templates.cpp_text import resource
+
+_LANGUAGE = {"cpu": ("cpp", "kernel.cpp"), "cuda": ("cuda", "kernel.cu")}
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """The cut graph of a problem and the templates for each of its loop nests."""
+
+    problem: Problem
+    partition: Partition
+    target: Target
+    templates: tuple[tuple[Template, ...], ...]
+    """For each region, in order of preference."""
+
+    @classmethod
+    def open(cls, problem: Problem, captured: Captured, target: Target) -> Proposals:
+        """Cut the graph and find templates; ProblemError if a loop nest has none."""
+        partition = cut(captured, problem.axis_sizes)
+        if not partition.regions:
+            raise ProblemError(
+                f"'{problem.name}' is library calls only; there is no loop nest to propose for"
+            )
+        loaded = [TEMPLATES.get(name)() for name in TEMPLATES.names() if _is_for(name, target)]
+        chosen = tuple(
+            tuple(template for template in loaded if template.unavailable(region) is None)
+            for region in partition.regions
+        )
+        for region, able in zip(partition.regions, chosen, strict=True):
+            if not able:
+                reasons = "; ".join(f"{each.name}: {each.unavailable(region)}" for each in loaded)
+                raise ProblemError(
+                    f"no template can serve region {region.name} of '{problem.name}': {reasons}"
+                )
+        return cls(problem, partition, target, chosen)
+
+    @cached_property
+    def space(self) -> Space:
+        """The product over regions."""
+        whole = Space()
+        for region, able in zip(self.partition.regions, self.templates, strict=True):
+            if len(able) > 1:
+                names = tuple(template.name for template in able)
+                whole += Space((Parameter(f"{region.name}.template", names, names[0]),))
+            for template in able:
+                whole += template.space(region).prefixed(f"{region.name}.{template.name}.")
+        return whole
+
+    def kernel(self, choice: Choice) -> Kernel:
+        """The kernel of a choice; equal sources have equal hashes, whatever their choices."""
+        emitted = {
+            region.name: self._emit(region, able, choice)
+            for region, able in zip(self.partition.regions, self.templates, strict=True)
+        }
+        language, path = _LANGUAGE[self.target.name]
+        domain = [self.partition.domain, *(each.domain for each in emitted.values())]
+        return Kernel(
+            name=f"{self.problem.name}-{language}",
+            problem=self.problem.hash,
+            language=language,
+            sources=(Source(path=path, text=_file(list(emitted.values()))),),
+            plan=self._plan(emitted),
+            domain=" and ".join(f"({part})" for part in dict.fromkeys(domain) if part),
+            proposer=Proposer(name="templates", parameters=dict(choice)),
+        )
+
+    def _emit(self, region: Region, able: tuple[Template, ...], choice: Choice) -> Emitted:
+        name = choice.get(f"{region.name}.template", able[0].name)
+        template = next(each for each in able if each.name == name)
+        return template.emit(region, choice.under(f"{region.name}.{name}."), region.name)
+
+    def _plan(self, emitted: dict[str, Emitted]) -> Plan:
+        buffers: list[Buffer] = list(self.partition.buffers)
+        steps: list[Step] = []
+        for step in self.partition.steps:
+            match step:
+                case Region():
+                    steps += emitted[step.name].steps
+                    buffers += emitted[step.name].scratch
+                case LibraryStep():
+                    steps.append(
+                        Library(op=step.op, inputs=step.inputs, keywords=step.keywords, outputs=step.outputs)
+                    )
+                case CopyStep():
+                    steps.append(Copy(source=step.source, destination=step.destination))
+        return Plan(buffers=tuple(buffers), run=tuple(steps))
+
+
+def _is_for(name: str, target: Target) -> bool:
+    """Whether a template's name says that it is for the target; others are asked."""
+    prefix = {"cpu": "cpp_", "cuda": "cuda_"}[target.name]
+    if name.startswith(("cpp_", "cuda_")):
+        return name.startswith(prefix)
+    return TEMPLATES.get(name).target == target.name
+
+
+def _file(emitted: list[Emitted]) -> str:
+    """One source file: shared text once, then the entries."""
+    names = sorted({name for each in emitted for name in each.header})
+    return "\n".join([resource(name) for name in names] + [each.source for each in emitted])
