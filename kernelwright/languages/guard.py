@@ -27,14 +27,17 @@ _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ASSEMBLER = re.compile(r"\.(incbin|include|macro|irp|irpc|rept|altmacro)\b")
 
 
+def check_path(path: str) -> None:
+    """A source path is a plain relative name; `kw_` is ours. Raises `Refused`."""
+    if not _PATH.fullmatch(path) or path.startswith("kw_"):
+        raise Refused(f"source path {path!r}: use letters, digits, _ . - and /, and not kw_ in front")
+
+
 def check_paths(kernel: Kernel) -> None:
-    """Source paths are plain relative names, each once; `kw_` is ours. Raises `Refused`."""
+    """Every source path is allowed, and is there once. Raises `Refused`."""
     seen: set[str] = set()
     for source in kernel.sources:
-        if not _PATH.fullmatch(source.path) or source.path.startswith("kw_"):
-            raise Refused(
-                f"source path {source.path!r}: use letters, digits, _ . - and /, and not kw_ in front"
-            )
+        check_path(source.path)
         if source.path in seen:
             raise Refused(f"source path '{source.path}' is taken; give each source its own name")
         seen.add(source.path)
