@@ -23,7 +23,9 @@ from kernelwright.core.errors import KernelwrightError, UsageError, boundary, di
 from kernelwright.execute.graphs import Replay
 
 Baseline = Callable[[Sequence[Any]], Any]
-Maker = Callable[[torch.nn.Module, Sequence[Any]], Baseline]
+Reference = Callable[..., Any]
+"""The module or function that is the reference."""
+Maker = Callable[[Reference, Sequence[Any]], Baseline]
 
 COMPILE_MODES = {
     "compile": "default",
@@ -44,7 +46,7 @@ def baseline_names(device: str) -> tuple[str, ...]:
     return tuple(_MAKERS[device])
 
 
-def make_baseline(name: str, module: torch.nn.Module, args: Sequence[Any], device: str) -> Baseline:
+def make_baseline(name: str, module: Reference, args: Sequence[Any], device: str) -> Baseline:
     """A callable for `name`, warmed up on `args`; BaselineUnavailable with the reason if there is none."""
     makers = _MAKERS[device]
     if name not in makers:
@@ -58,12 +60,12 @@ def make_baseline(name: str, module: torch.nn.Module, args: Sequence[Any], devic
     return made
 
 
-def _eager(module: torch.nn.Module, args: Sequence[Any]) -> Baseline:
+def _eager(module: Reference, args: Sequence[Any]) -> Baseline:
     return lambda given: module(*given)
 
 
 def _compiled(mode: str) -> Maker:
-    def make(module: torch.nn.Module, args: Sequence[Any]) -> Baseline:
+    def make(module: Reference, args: Sequence[Any]) -> Baseline:
         torch._dynamo.config.recompile_limit = _RECOMPILE_LIMIT
         compiled = torch.compile(module, mode=mode, dynamic=False)
 
@@ -76,10 +78,12 @@ def _compiled(mode: str) -> Maker:
     return make
 
 
-def _channels_last(module: torch.nn.Module, args: Sequence[Any]) -> Baseline:
+def _channels_last(module: Reference, args: Sequence[Any]) -> Baseline:
     if not any(_is_image(value) for value in args):
         raise BaselineUnavailable("channels_last needs an input of four dimensions")
-    other = copy.deepcopy(module).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    other = copy.deepcopy(module)
+    if isinstance(other, torch.nn.Module):
+        other.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def call(given: Sequence[Any]) -> Any:
         return other(*(_to_channels_last(value) for value in given))
@@ -95,7 +99,7 @@ def _to_channels_last(value: Any) -> Any:
     return value.contiguous(memory_format=torch.channels_last) if _is_image(value) else value
 
 
-def _cudnn_benchmark(module: torch.nn.Module, args: Sequence[Any]) -> Baseline:
+def _cudnn_benchmark(module: Reference, args: Sequence[Any]) -> Baseline:
     def call(given: Sequence[Any]) -> Any:
         before = torch.backends.cudnn.benchmark
         torch.backends.cudnn.benchmark = True
@@ -107,7 +111,7 @@ def _cudnn_benchmark(module: torch.nn.Module, args: Sequence[Any]) -> Baseline:
     return call
 
 
-def _eager_graph(module: torch.nn.Module, args: Sequence[Any]) -> Baseline:
+def _eager_graph(module: Reference, args: Sequence[Any]) -> Baseline:
     """One captured graph for each set of arguments, because a graph holds addresses."""
     replays: dict[tuple[int, ...], Replay] = {}
 

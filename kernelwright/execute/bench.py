@@ -96,12 +96,14 @@ class Bench:
         chosen = cores or (allowed[: target.threads] if target.threads else allowed)
         bench = cls(problem, workload or problem.base, target, chosen, weights_seed, timeout_s)
         compiled()
+        opened = False
         try:
             bench._start(limits)
             bench._open_all()
-        except BaseException:
-            bench.close()
-            raise
+            opened = True
+        finally:
+            if not opened:
+                bench.close()
         return bench
 
     @property

@@ -10,31 +10,46 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from kernelwright.core.errors import UsageError, first_line
+from kernelwright.core.errors import InternalFault, first_line
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem
 from kernelwright.execute.contract import axes_of, split_arguments
 from kernelwright.execute.reports import KernelRefused
 from kernelwright.execute.runner import Runner
+from kernelwright.graph.capture import module_tensors
 
 MAX_RUNNERS = 8
 """Points of the axes that are kept ready at once; the oldest goes first."""
 
+_HOLE = object()
 _Versions = tuple[tuple[int, int], ...]
 
 
 class KernelModule(torch.nn.Module):
     """`original` with a kernel for part of its work. Calls take and return what the original's do."""
 
-    def __init__(self, original: torch.nn.Module, kernel: Kernel, build: Build, problem: Problem) -> None:
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        kernel: Kernel,
+        build: Build,
+        problem: Problem,
+        like: Any = None,
+    ) -> None:
+        """`original` is a module or a function.
+
+        `like` is something that it returned once, from which the structure of its results is taken;
+        without it the first call runs the original.
+        """
         super().__init__()
         self.original = original
+        self.training = getattr(original, "training", True)
         self.kernel = kernel
         self.build = build
         self.problem = problem
@@ -43,9 +58,9 @@ class KernelModule(torch.nn.Module):
         self.passed_on: Counter[str] = Counter()
         """Calls that the original answered, by reason."""
         self._runners: dict[tuple[tuple[str, int], ...], tuple[Runner, _Versions]] = {}
-        self._structure: pytree.TreeSpec | None = None
-        if not isinstance(original, torch.nn.Module):
-            raise UsageError(f"a {type(original).__name__} is given; KernelModule wraps an nn.Module")
+        self._structure: tuple[list[Any], pytree.TreeSpec] | None = None
+        if like is not None:
+            self._learn(like)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What `original(*args, **kwargs)` returns."""
@@ -56,7 +71,9 @@ class KernelModule(torch.nn.Module):
             results = runner.run(given)
         except KernelRefused as refusal:
             self.passed_on[first_line(refusal)] += 1
-            return self.original(*args, **kwargs)
+            result = self.original(*args, **kwargs)
+            self._learn(result)
+            return result
         self.served += 1
         return self._restore(results[: len(self.problem.outputs)])
 
@@ -64,7 +81,7 @@ class KernelModule(torch.nn.Module):
         if not kwargs:
             return list(args)
         try:
-            bound = inspect.signature(self.original.forward).bind(*args, **kwargs)
+            bound = inspect.signature(getattr(self.original, "forward", self.original)).bind(*args, **kwargs)
         except TypeError as error:
             raise KernelRefused("the arguments do not fit the original's signature") from error
         if bound.kwargs:
@@ -73,18 +90,19 @@ class KernelModule(torch.nn.Module):
 
     def _check_mode(self, given: Sequence[Any]) -> None:
         """KernelRefused where the original does more than compute, or computes something else."""
-        if self.original.training != (self.problem.mode == "train"):
+        module = isinstance(self.original, torch.nn.Module)
+        if module and self.training != (self.problem.mode == "train"):
             raise KernelRefused(f"the module is not in {self.problem.mode} mode, which the kernel is for")
         tensors = [leaf for leaf in pytree.tree_leaves(list(given)) if isinstance(leaf, torch.Tensor)]
-        if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *self.original.parameters())):
+        if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *self.parameters())):
             raise KernelRefused("gradients are wanted; the kernel has none (use torch.no_grad)")
         if torch.compiler.is_compiling():
             raise KernelRefused("the call is being traced")
         device = tensors[0].device.type if tensors else "cpu"
         if torch.is_autocast_enabled(device):
             raise KernelRefused("autocast is on; the kernel computes in the problem's types")
-        if len(self.problem.outputs) > 1 and self._structure is None:
-            raise KernelRefused("the structure of several outputs is learnt from the original first")
+        if self._structure is None:
+            raise KernelRefused("what the original returns is learnt from its first call")
 
     def _ready(self, given: Sequence[Any]) -> Runner:
         """The runner for these shapes, its weights up to date."""
@@ -114,11 +132,19 @@ class KernelModule(torch.nn.Module):
         return Runner(self.kernel, self.build, self.problem, axes, device)
 
     def _weights(self) -> dict[str, torch.Tensor]:
-        state = {**dict(self.original.named_parameters()), **dict(self.original.named_buffers())}
-        return {spec.name: state[spec.name] for spec in self.problem.weights if spec.name in state}
+        held = module_tensors(self.original) if isinstance(self.original, torch.nn.Module) else {}
+        return {spec.name: held[spec.name] for spec in self.problem.weights if spec.name in held}
+
+    def _learn(self, result: Any) -> None:
+        """Take the structure of results, and what in it is no tensor, from one result."""
+        leaves, spec = pytree.tree_flatten(result)
+        kept = [_HOLE if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        if kept.count(_HOLE) == len(self.problem.outputs):
+            self._structure = kept, spec
 
     def _restore(self, outputs: Sequence[torch.Tensor]) -> Any:
-        if len(outputs) == 1 and self._structure is None:
-            return outputs[0]
-        assert self._structure is not None
-        return pytree.tree_unflatten(list(outputs), self._structure)
+        if self._structure is None:
+            raise InternalFault("a kernel ran before the structure of its results was known")
+        kept, spec = self._structure
+        remaining = iter(outputs)
+        return pytree.tree_unflatten([next(remaining) if leaf is _HOLE else leaf for leaf in kept], spec)
