@@ -27,8 +27,19 @@ _INFIX = {
     "ge": ">=", "logical_and": "&&", "logical_or": "||", "bitwise_and": "&", "bitwise_or": "|",
 }  # fmt: skip
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
-_RANK: list[Dtype] = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
-_BY_SQUARING = {2: "({x} * {x})", 3: "({x} * {x} * {x})"}
+_RANK: list[Dtype] = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+]
+_BY_SQUARING: dict[float, str] = {2: "({x} * {x})", 3: "({x} * {x} * {x})"}
 
 
 def computed(region: Region, dtype: Dtype) -> str:
@@ -48,7 +59,9 @@ def literal(value: float | int | bool, ctype: str) -> str:
             text = "__int_as_float(0x7f800000)"
             return text if number > 0 else f"(-{text})"
         text = repr(number) if "e" in repr(number) or "." in repr(number) else f"{number!r}.0"
-        return f"{'(' if number < 0 else ''}{text}{'f' if ctype == 'float' else ''}{')' if number < 0 else ''}"
+        return (
+            f"{'(' if number < 0 else ''}{text}{'f' if ctype == 'float' else ''}{')' if number < 0 else ''}"
+        )
     return f"({ctype}){int(value)}LL"
 
 
@@ -68,7 +81,9 @@ def apply_text(region: Region, node: Apply, name: Callable[[int], str]) -> str:
         return f"({_truth(region, condition, name)} ? {then} : {other})"
     if node.op in ("logical_and", "logical_or", "logical_not"):
         truths = [_truth(region, arg, name) for arg in node.args]
-        text = f"(!{truths[0]})" if node.op == "logical_not" else f"({truths[0]} {_INFIX[node.op]} {truths[1]})"
+        text = (
+            f"(!{truths[0]})" if node.op == "logical_not" else f"({truths[0]} {_INFIX[node.op]} {truths[1]})"
+        )
         return cast(text, "bool", result)
     working = _common(region, node.args) if node.op in _COMPARISONS or node.op == "isnan" else result
     values = [cast(name(arg), _type(region, arg), working) for arg in node.args]

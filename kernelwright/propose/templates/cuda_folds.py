@@ -49,7 +49,11 @@ class Schedule:
         self._partner = dict(_pairs(region, reduces)) if online else {}
         self.after = self._availability()
         self.passes: list[list[Fold]] = [
-            [self._fold(at) for at in reduces if self.after[at] == number and at not in self._partner.values()]
+            [
+                self._fold(at)
+                for at in reduces
+                if self.after[at] == number and at not in self._partner.values()
+            ]
             for number in range(1, max((self.after[at] for at in reduces), default=0) + 1)
         ]
 

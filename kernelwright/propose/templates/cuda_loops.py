@@ -17,6 +17,7 @@ from kernelwright.propose.templates.cuda_nest import Sizes, Walk
 from kernelwright.propose.templates.cuda_pointers import Pointers
 from kernelwright.propose.templates.cuda_text import used
 
+
 @dataclass
 class Loop:
     """Where the elements of a step lie; text may use `i` (first step of the group) and `u` (step in it)."""
@@ -46,6 +47,8 @@ class Loop:
     """Load nodes that are at hand, as text of their vector."""
     full_unroll: bool = False
     backward: bool = False
+    reads_again: bool = False
+    """Whether a later pass loads the same elements, so that they should stay in a cache."""
     known: frozenset[int] = frozenset()
     """Nodes at hand as variables `n<node>`."""
 
@@ -96,7 +99,8 @@ class Loop:
 
     def load_text(self, node: Load) -> str:
         """One vector load."""
-        width, hint = self.width(node.access), self.pointers.load_hint(node.access.buffer)
+        width = self.width(node.access)
+        hint = self.pointers.load_hint(node.access, self.reads_again)
         return f"kw_load<{hint}, {STORED[node.dtype]}, {width}>({self.address(node.access)})"
 
     def vector_type(self, node: Load) -> str:
@@ -145,7 +149,7 @@ class Loop:
         if width:
             lane = "e" if width == self.vector and width > 1 else "0"
             return cast(f"{self.held.get(at, f'x{at}[u]')}.v[{lane}]", STORED[node.dtype], ctype)
-        hint = self.pointers.load_hint(node.access.buffer)
+        hint = self.pointers.load_hint(node.access, self.reads_again)
         place = f"{self.pointers.name(node.access.buffer)} + ({self.sizes.offset(node.access, self.element)})"
         text = cast(f"kw_load<{hint}, {STORED[node.dtype]}, 1>({place}).v[0]", STORED[node.dtype], ctype)
         return f"{self.ok} ? {text} : {ctype}(0)" if self.ok else text
@@ -165,7 +169,7 @@ class Loop:
     def _over_steps(self, inside: list[str]) -> list[str]:
         pragma = "#pragma unroll" if self.full_unroll else "#pragma unroll 1"
         if self.steps == self.unroll:
-            return ["{", "const int i = 0;", *inside, "}"]
+            return ["{", *used(["const int i = 0;"], inside), *inside, "}"]
         if self.backward:
             head = f"for (int i = {self.steps} - {self.unroll}; i >= 0; i -= {self.unroll}) {{"
         else:
@@ -225,7 +229,8 @@ class Loop:
                 after.append(f"if ({guard}) {write}" if guard else write)
             else:
                 place = self.sizes.offset(store.access, self.element)
-                write = f"kw_store<{hint}, {stored}, 1>({pointer} + ({place}), kw_vec<{stored}, 1>{{{{{value}}}}});"
+                element = f"kw_vec<{stored}, 1>{{{{{value}}}}}"
+                write = f"kw_store<{hint}, {stored}, 1>({pointer} + ({place}), {element});"
                 ends.append(f"if ({guard}) {write}" if guard else write)
         body = self.body(targets, ends)
         return self._over_steps([*self._load_lines(nodes), *self.each_step([*before, *body, *after])])

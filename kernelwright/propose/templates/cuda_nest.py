@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kernelwright.core.dtypes import ITEM_BYTES
+from kernelwright.core.dtypes import ITEM_BYTES, Dtype
 from kernelwright.core.expr import Expr, evaluate, names
 from kernelwright.core.plan import IntArg
 from kernelwright.graph.loops import Access, Dim, Index, Load, Node, Region, SizeOf, Store
@@ -88,7 +88,8 @@ def _mergeable(region: Region, outer: tuple[int, ...], inner: tuple[int, ...], i
             return False
     size = _product(region, inner)
     return all(
-        same(access.strides[outer[-1]], times(access.strides[inner[-1]], size)) for access in _accesses(region)
+        same(access.strides[outer[-1]], times(access.strides[inner[-1]], size))
+        for access in _accesses(region)
     )
 
 
@@ -127,7 +128,9 @@ def _regrouped(region: Region, groups: Sequence[tuple[int, ...]]) -> Region:
 
 def _dim_of(region: Region, group: tuple[int, ...]) -> Dim:
     dims = [region.dims[dim] for dim in group]
-    return Dim("_".join(dim.name for dim in dims), _product(region, group), math.prod(dim.extent for dim in dims))
+    return Dim(
+        "_".join(dim.name for dim in dims), _product(region, group), math.prod(dim.extent for dim in dims)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,9 @@ class Sizes:
         self.domain: list[str] = []
         self._arguments: dict[Expr, str] = {}
         self._known: dict[str, int] = {}
-        self._sizes: list[int | None] = [self._settle(at, dim, baked(at)) for at, dim in enumerate(region.dims)]
+        self._sizes: list[int | None] = [
+            self._settle(at, dim, baked(at)) for at, dim in enumerate(region.dims)
+        ]
         total = math.prod(dim.extent for dim in region.dims)
         self.index = "unsigned" if total <= _LAST_32_BIT else "long long"
         if self.index == "unsigned" and None in self._sizes:
@@ -193,6 +198,12 @@ class Sizes:
             whole = times(whole, self.region.dims[dim].size if known is None else known)
         return whole
 
+    def require_multiple(self, dims: Sequence[int], vector: int) -> None:
+        """Demand a whole number of vectors where the sizes in the source do not show it."""
+        inner = self.product(dims[1:])
+        if self.product(dims) is None and (inner is None or inner % vector):
+            self.domain.append(f"({self.count(dims)}) % {vector} == 0")
+
     @property
     def arguments(self) -> list[tuple[str, IntArg]]:
         """Names of the size arguments in order, and their values for the plan."""
@@ -213,7 +224,9 @@ class Sizes:
         """Whether the flat index over `dims` is the element offset along them."""
         expected: Expr = 1
         for dim in reversed(dims):
-            if not same(access.strides[dim], expected) and self.literal(access.strides[dim]) != self.literal(expected):
+            if not same(access.strides[dim], expected) and self.literal(access.strides[dim]) != self.literal(
+                expected
+            ):
                 return False
             expected = times(expected, self.count((dim,)))
         return True
@@ -235,13 +248,19 @@ class Sizes:
         if access.strides[inner] == 0:
             return "splat"
         rest = [stride for dim, stride in enumerate(access.strides) if dim != inner]
-        return "inner" if access.strides[inner] == 1 and self._aligned([*rest, access.offset], walk.vector) else "gather"
+        return (
+            "inner"
+            if access.strides[inner] == 1 and self._aligned([*rest, access.offset], walk.vector)
+            else "gather"
+        )
 
     def _aligned(self, exprs: Sequence[Expr], vector: int) -> bool:
         values = [self.literal(expr) for expr in exprs]
         return all(value is not None and value % vector == 0 for value in values)
 
-    def offset(self, access: Access, index: Callable[[int], str], flat: tuple[Sequence[int], str] | None = None) -> str:
+    def offset(
+        self, access: Access, index: Callable[[int], str], flat: tuple[Sequence[int], str] | None = None
+    ) -> str:
         """Element offset as text, from `index(dim)`, or from a flat index where its dimensions collapse."""
         covered = set(flat[0]) if flat else set()
         terms = [flat[1]] if flat else []
@@ -254,11 +273,24 @@ class Sizes:
         return " + ".join(terms) or "0"
 
 
-def vectors(sizes: Sizes, dims: tuple[int, ...], dtypes: Sequence[str]) -> list[int]:
-    """Numbers of elements that one access may move, widest first: up to 16 bytes of the widest type."""
-    widest = max((ITEM_BYTES[dtype] for dtype in dtypes), default=4)  # type: ignore[index]
-    points = sizes.product(dims)
-    if points is None and len(dims) > 1:
-        points = sizes.product(dims[1:])
-    found = [v for v in (16, 8, 4, 2) if v * widest <= 16 and points is not None and points % v == 0]
-    return [*found, 1]
+def vectors(sizes: Sizes, dims: tuple[int, ...], moved: Sequence[tuple[Access, Dtype]]) -> list[int]:
+    """Numbers of elements that one access may move, the best first.
+
+    At most 16 bytes of the widest type that varies along `dims`; widths at which some access would
+    have to be gathered come last.
+    """
+    varying = [(access, dtype) for access, dtype in moved if any(access.strides[dim] != 0 for dim in dims)]
+    widest = max((ITEM_BYTES[dtype] for _, dtype in varying), default=4)
+    points = math.prod(sizes.region.dims[dim].extent for dim in dims)
+
+    def gathers(vector: int) -> bool:
+        return any(sizes.shape_of(access, Walk(dims, vector)) == "gather" for access, _ in varying)
+
+    wide = [v for v in (16, 8, 4, 2) if v * widest <= 16 and points % v == 0]
+    return sorted([*wide, 1], key=lambda vector: (gathers(vector), -vector))
+
+
+def moved_by(region: Region) -> list[tuple[Access, Dtype]]:
+    """Every access of a region with its stored type."""
+    loads = [(node.access, node.dtype) for node in region.nodes if isinstance(node, Load)]
+    return loads + [(store.access, store.dtype) for store in region.stores]

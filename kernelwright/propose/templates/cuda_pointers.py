@@ -6,7 +6,7 @@ A pointer may be assumed to lie at a multiple of 16 bytes, and two buffers not t
 from __future__ import annotations
 
 from kernelwright.core.plan import BufferArg
-from kernelwright.graph.loops import Load, Region
+from kernelwright.graph.loops import Access, Load, Region
 from kernelwright.propose.templates.cuda_emit import STORED
 
 LOAD_HINTS = {"cached": 0, "once": 1, "past_l1": 2}
@@ -27,9 +27,13 @@ class Pointers:
         """The parameter that points to `buffer`."""
         return f"p{self.buffers.index(buffer)}"
 
-    def load_hint(self, buffer: str) -> int:
-        """The hint for loads: coherent where the kernel also writes the buffer."""
-        return _COHERENT if buffer in self._written else self._hints[0]
+    def load_hint(self, access: Access, again: bool = False) -> int:
+        """The hint for loads: coherent where the kernel writes the buffer, cached where elements serve twice."""
+        if access.buffer in self._written:
+            return _COHERENT
+        if 0 in access.strides:
+            return LOAD_HINTS["cached"]
+        return LOAD_HINTS["past_l1"] if again and self._hints[0] == LOAD_HINTS["once"] else self._hints[0]
 
     @property
     def store_hint(self) -> int:

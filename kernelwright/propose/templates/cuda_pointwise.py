@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from kernelwright.core.plan import Launch
 from kernelwright.core.target import TargetName
-from kernelwright.graph.loops import Load, Region
+from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cuda_emit import HEADER
 from kernelwright.propose.templates.cuda_loops import Loop
-from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, vectors
+from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
 from kernelwright.propose.templates.cuda_text import indented, used
 
@@ -46,9 +46,7 @@ class CudaPointwise:
     def _vectors(self, region: Region) -> list[int]:
         sizes = Sizes(region, lambda dim: dim > 0)
         everything = tuple(range(len(region.dims)))
-        moved = [store.dtype for store in region.stores]
-        moved += [node.dtype for node in region.nodes if isinstance(node, Load) and any(node.access.strides)]
-        return vectors(sizes, everything, moved)
+        return vectors(sizes, everything, moved_by(region))
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
         """One kernel and its launch."""
@@ -57,6 +55,7 @@ class CudaPointwise:
         pointers = Pointers(region, choice.text("load"), choice.text("store"))
         vector, unroll, threads = (choice.integer(name) for name in ("vector", "unroll", "threads"))
         dims = tuple(range(len(region.dims)))
+        sizes.require_multiple(dims, vector)
         total = sizes.count(dims)
         steps = f"({sizes.text(total)} / {vector})"
         waves = choice.integer("waves")
@@ -81,7 +80,15 @@ class CudaPointwise:
         )
 
     def _kernel(
-        self, region: Region, sizes: Sizes, pointers: Pointers, walk: Walk, steps: str, unroll: int, threads: int, waves: int
+        self,
+        region: Region,
+        sizes: Sizes,
+        pointers: Pointers,
+        walk: Walk,
+        steps: str,
+        unroll: int,
+        threads: int,
+        waves: int,
     ) -> list[str]:
         index = sizes.index
         loop = Loop(

@@ -129,7 +129,7 @@ KW_DEVICE unsigned kw_cluster_rank() {
   return rank;
 }
 KW_DEVICE void kw_cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
 // All threads of a cluster of `Blocks` (a power of two) get the cluster's state, from a state that all

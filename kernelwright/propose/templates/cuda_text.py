@@ -40,13 +40,18 @@ def result_lines(schedule: Schedule, number: int, part: str) -> list[str]:
     ]
 
 
+def clamped(share: int, total: int) -> str:
+    """End of a part that begins at `begin` and takes `share` of `total`."""
+    return f"begin + {share} < {total} ? begin + {share} : {total}"
+
+
 def used(declarations: list[str], body: list[str]) -> list[str]:
     """Those of `declarations` (in order, one variable each) that `body` or a later one refers to."""
     text = "\n".join(body)
     kept: list[str] = []
     for line in reversed(declarations):
         declared = _DECLARED.match(line)
-        if declared is None or re.search(rf"\b{declared[1]}\b", text):
+        if declared is None or re.search(rf"(?<!\.)\b{declared[1]}\b", text):
             kept.append(line)
             text += "\n" + line.partition("=")[2]
     return kept[::-1]

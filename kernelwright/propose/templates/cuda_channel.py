@@ -1,0 +1,214 @@
+"""Reductions over few long rows: every pass is a launch, and many blocks share a row.
+
+A block folds its part of a row and writes the partial state; the next launch's blocks each merge all
+parts of their row, in fixed order, and go on. No block waits for another, so rows may be of any length
+(batch norm's channels, a mean over everything). The price is that each pass reads the row again.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernelwright.core.expr import Expr
+from kernelwright.core.plan import Buffer, BufferArg, Launch
+from kernelwright.core.target import TargetName
+from kernelwright.graph.loops import Region
+from kernelwright.propose.space import Choice, Parameter, Space
+from kernelwright.propose.templates.base import Emitted
+from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER
+from kernelwright.propose.templates.cuda_folds import Schedule
+from kernelwright.propose.templates.cuda_kept import Kept, racing
+from kernelwright.propose.templates.cuda_loops import Loop
+from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten
+from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda_pointwise import MULTIPROCESSORS
+from kernelwright.propose.templates.cuda_row import along_rows, contiguous, row_vectors
+from kernelwright.propose.templates.cuda_text import (
+    clamped,
+    indented,
+    result_lines,
+    struct_bytes,
+    struct_text,
+    used,
+)
+
+SHORT = 4096
+"""Rows below this many elements do not fill several blocks."""
+
+
+class CudaChannel:
+    """Template for rows that many blocks share, one launch per pass."""
+
+    name = "cuda_channel"
+    target: TargetName = "cuda"
+
+    def unavailable(self, region: Region) -> str | None:
+        """Why this template cannot serve `region`, or None if it can."""
+        if not region.reduced:
+            return "the region does not reduce"
+        region = flatten(region)
+        kept, reduced = along_rows(region)
+        if not contiguous(region, reduced) and contiguous(region, kept):
+            return "the kept dimension is the contiguous one"
+        if math.prod(region.dims[dim].extent for dim in reduced) < SHORT:
+            return "the rows are short"
+        return aliasing(region) or racing(Schedule(region, online=False))
+
+    def space(self, region: Region) -> Space:
+        """Blocks per row, block size, vector width, loads in flight, cache hints, statistics."""
+        region = flatten(region)
+        kept, reduced = along_rows(region)
+        rows, length = (math.prod(region.dims[dim].extent for dim in dims) for dims in (kept, reduced))
+        widths = row_vectors(region, reduced)
+        most = max(1, length // (widths[0] * 256))
+        parts = sorted({min(most, -(-MULTIPROCESSORS * waves // rows)) for waves in (2, 4, 8, 16)})
+        saves = len(Schedule(region, online=True).passes) < len(Schedule(region, online=False).passes)
+        return Space(
+            (
+                Parameter("parts", tuple(parts), parts[-(-len(parts) // 2)] if len(parts) > 1 else parts[0]),
+                Parameter("threads", (128, 256, 512, 1024), 512),
+                Parameter("vector", tuple(sorted(widths)), widths[0]),
+                Parameter("unroll", (1, 2, 4, 8), 4 if widths[0] > 1 else 8),
+                Parameter("load", tuple(LOAD_HINTS), "past_l1"),
+                Parameter("store", tuple(STORE_HINTS), "once"),
+                Parameter("statistics", ("two_pass", "online"), "online" if saves else "two_pass"),
+            )
+        )
+
+    def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
+        """One kernel for each pass and one for the stores."""
+        return _Channel(flatten(region), choice, entry).emitted()
+
+
+class _Channel:
+    """The text of all kernels of one region."""
+
+    def __init__(self, region: Region, choice: Choice, entry: str) -> None:
+        self.region, self.entry = region, entry
+        self.kept_dims, self.reduced_dims = along_rows(region)
+        self.sizes = Sizes(region, lambda dim: dim in region.reduced or dim > 0)
+        self.schedule = Schedule(region, online=choice.text("statistics") == "online")
+        self.pointers = Pointers(region, choice.text("load"), choice.text("store"))
+        self.kept = Kept(self.schedule, self.sizes, self.pointers)
+        self.parts, self.threads = choice.integer("parts"), choice.integer("threads")
+        self.numbers = range(1, len(self.schedule.passes) + 1)
+        self.loop = self._loop(choice.integer("vector"), choice.integer("unroll"))
+
+    def _loop(self, vector: int, unroll: int) -> Loop:
+        length = self.sizes.product(self.reduced_dims)
+        assert length is not None
+        self.vectors = length // vector
+        self.share = -(-self.vectors // self.parts)
+        """Vectors of a row in one block."""
+        steps = -(-self.share // self.threads)
+        unroll = min(unroll, steps)
+        steps = -(-steps // unroll) * unroll
+        exact = self.vectors == self.share * self.parts and self.share == steps * self.threads
+        index, place = self.sizes.index, f"begin + (i + {{}}) * {self.threads} + threadIdx.x"
+        return Loop(
+            region=self.region, sizes=self.sizes, pointers=self.pointers,
+            walk=Walk(self.reduced_dims, vector), steps=steps, unroll=unroll,
+            step=[f"const {index} v = {place.format('u')};", f"const {index} c = v * {vector};"],
+            ok=None if exact else "v < end", all_ok=f"{place.format(unroll - 1)} < end",
+            decompose=self.sizes.decompose(self.reduced_dims, "c", "i"), flat="c",
+            index=lambda dim: f"i{dim}", known=self.schedule.at_hand(),
+        )  # fmt: skip
+
+    def emitted(self) -> Emitted:
+        """Sources and launches in order."""
+        texts = [struct_text(self.entry, number, self.schedule.passes[number - 1]) for number in self.numbers]
+        kernels = [*self.numbers, 0]
+        bodies = [indented(self._kernel(number)) for number in kernels]
+        return Emitted(
+            source="\n".join([*texts, *bodies]),
+            steps=tuple(self._launch(number) for number in kernels),
+            scratch=tuple(self._scratch(number) for number in self.numbers),
+            domain=" and ".join(self.sizes.domain),
+            header=REDUCE_HEADER,
+        )
+
+    @property
+    def rows(self) -> Expr:
+        """Number of rows."""
+        return self.sizes.count(self.kept_dims)
+
+    def _name(self, number: int) -> str:
+        return f"{self.entry}_fold{number}" if number else self.entry
+
+    def _struct(self, number: int) -> str:
+        return f"{self.entry}_pass{number}"
+
+    def _scratch(self, number: int) -> Buffer:
+        words = self.parts * struct_bytes(self.schedule.passes[number - 1]) // 4
+        return Buffer(
+            name=f"{self.entry}_parts{number}",
+            role="scratch",
+            dtype="int32",
+            shape=(f"{self.rows} * {words}",),
+        )
+
+    def _blocks(self, number: int) -> int:
+        """Blocks per row: one where a kernel only merges and stores kept values."""
+        return self.parts if number or self.schedule.full_stores else 1
+
+    def _launch(self, number: int) -> Launch:
+        sizes = [value for _, value in self.sizes.arguments]
+        parts = [BufferArg(buffer=f"{self.entry}_parts{each}") for each in self.numbers]
+        return Launch(
+            entry=self._name(number),
+            grid=(f"{self.rows} * {self._blocks(number)}", 1, 1),
+            block=(self.threads, 1, 1),
+            args=(*self.pointers.arguments, *parts, *sizes),
+        )
+
+    def _kernel(self, number: int) -> list[str]:
+        """Kernel that folds pass `number`, or (0) stores."""
+        before = range(1, number or len(self.numbers) + 1)
+        merge = f"kw_merge_parts<{self.threads}>"
+        lines = list(self.kept.shared(0))
+        for each in before:
+            part, row = f"part{each}", f"parts{each} + row * {self.parts}"
+            lines += [
+                f"__shared__ {self._struct(each)} warps{each}[{self.threads // 32}];",
+                f"const {self._struct(each)} {part} = {merge}({row}, {self.parts}, warps{each});",
+                *result_lines(self.schedule, each, part),
+                *self.kept.shared(each),
+            ]
+        lines += self._fold(number) if number else self._stores()
+        return [self._head(number), *used(self._places(number), lines), *lines, "}"]
+
+    def _head(self, number: int) -> str:
+        parameters = [*self.pointers.parameters]
+        parameters += [f"{self._struct(each)}* parts{each}" for each in self.numbers]
+        parameters += [f"const long long {name}" for name, _ in self.sizes.arguments]
+        bounds = f"__launch_bounds__({self.threads})"
+        return f'extern "C" __global__ void {bounds} {self._name(number)}({", ".join(parameters)}) {{'
+
+    def _places(self, number: int) -> list[str]:
+        index, blocks = self.sizes.index, self._blocks(number)
+        return [
+            f"const {index} row = blockIdx.x / {blocks};",
+            f"const {index} rank = blockIdx.x % {blocks};",
+            *self.sizes.decompose(self.kept_dims, "row", "i"),
+            f"const {index} begin = rank * {self.share};",
+            f"const {index} end = {clamped(self.share, self.vectors)};",
+        ]
+
+    def _fold(self, number: int) -> list[str]:
+        part, struct = f"part{number}", self._struct(number)
+        self.loop.backward = number % 2 == 0
+        self.loop.reads_again = number < len(self.numbers) or bool(self.schedule.full_stores)
+        return [
+            f"{struct} {part};",
+            f"{part}.clear();",
+            *self.loop.fold(self.schedule.passes[number - 1], part),
+            f"__shared__ {struct} warps{number}[{self.threads // 32}];",
+            f"{part} = kw_merge_block<{self.threads}>({part}, warps{number});",
+            f"if (threadIdx.x == 0) parts{number}[blockIdx.x] = {part};",
+        ]
+
+    def _stores(self) -> list[str]:
+        self.loop.backward = len(self.numbers) % 2 == 1
+        self.loop.reads_again = False
+        full = self.loop.store(self.schedule.full_stores, None) if self.schedule.full_stores else []
+        return [*full, *self.kept.stores("threadIdx.x == 0 && rank == 0")]
