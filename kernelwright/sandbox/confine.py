@@ -27,6 +27,8 @@ Layers = dict[str, bool | str]
 """By layer: True where it is in force, else why it is not."""
 
 _PLAIN_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_OWN_THREADS = "/proc/self/task"
+"""CUDA's driver names its threads by writing here, and gives up (error 304) where it may not."""
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev", "/opt", "/run")
 _STACKS_PER_CORE = 72 * MIB
 _LIBRARIES = 4 * GIB
@@ -129,24 +131,20 @@ def _lower(kind: int, most: int) -> None:
 
 
 def _bound_processes(processes: int) -> None:
-    """Inside its user namespace a worker's processes and threads are counted by themselves."""
+    """Inside its user namespace an ordinary user's worker is counted by itself; see also `headcount`."""
     threads = 64 + _THREADS_PER_CORE * len(os.sched_getaffinity(0))
     _lower(resource.RLIMIT_NPROC, processes + threads)
 
 
 def _enter_namespaces(limits: Limits) -> None:
-    namespaces.enter(
-        network=limits.network,
-        scratch_bytes=limits.scratch_bytes,
-        count_processes=bool(limits.processes),
-    )
+    namespaces.enter(network=limits.network, scratch_bytes=limits.scratch_bytes)
 
 
 def _restrict_files(limits: Limits, isolated: bool) -> None:
     if limits.writable is None and limits.readable is None:
         return
     scratch = [namespaces.SCRATCH] if isolated else []
-    gpus = glob.glob("/dev/nvidia*") if limits.devices else []
+    gpus = [*glob.glob("/dev/nvidia*"), _OWN_THREADS] if limits.devices else []
     writable = ["/"] if limits.writable is None else [*limits.writable, *scratch, *_PLAIN_DEVICES, *gpus]
     readable = None
     if limits.readable is not None:

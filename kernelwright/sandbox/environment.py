@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from kernelwright.core.config import cache_dir
 from kernelwright.sandbox.limits import Limits
 
 _NAMES = frozenset({
-    "CC", "CXX", "GLIBC_TUNABLES", "HOME", "KERNELWRIGHT_CACHE", "LANG", "LANGUAGE", "LD_LIBRARY_PATH",
-    "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV", "XDG_CACHE_HOME",
+    "CC", "CXX", "GLIBC_TUNABLES", "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH",
+    "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV",
 })  # fmt: skip
 _PREFIXES = (
     "ATEN_", "CUDA_", "CUDNN_", "GOMP_", "KMP_", "LC_", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "OPENBLAS_",
@@ -20,9 +21,8 @@ _PREFIXES = (
 def environment_for(limits: Limits, extra: Mapping[str, str]) -> dict[str, str]:
     """The parent's variables (for a contained worker: those on the list), with `extra` over them."""
     ours = os.environ
-    kept = {name: ours[name] for name in ours if not limits.contained or _is_needed(name)}
-    return {**kept, **extra}
-
-
-def _is_needed(name: str) -> bool:
-    return name in _NAMES or name.startswith(_PREFIXES)
+    if not limits.contained:
+        return {**ours, **extra}
+    needed = {name: ours[name] for name in ours if name in _NAMES or name.startswith(_PREFIXES)}
+    # Named outright, because a contained worker's HOME becomes its scratch directory.
+    return {**needed, "KERNELWRIGHT_CACHE": str(cache_dir()), **extra}

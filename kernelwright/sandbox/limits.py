@@ -30,8 +30,7 @@ class Limits:
     open_files: int | None = None
     """Open file descriptors."""
     processes: int | None = None
-    """Child processes. 0: threads only. Above 0 it bounds processes and threads together, with some
-    room for threads, and holds only where user namespaces do."""
+    """Child processes, of a contained worker. 0: threads only. Above 0: killed when it has more."""
     network: bool = True
     """Whether it may reach the network, and sockets that others listen on."""
     writable: tuple[str, ...] | None = None

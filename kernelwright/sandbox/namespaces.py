@@ -16,19 +16,11 @@ from pathlib import Path
 from kernelwright.sandbox import kernel_calls as kernel
 
 SCRATCH = "/dev/shm"
-_UNUSED_USER = 65534
 
 
-def enter(*, network: bool, scratch_bytes: int, count_processes: bool) -> None:
-    """Move this process, which must have one thread, into its namespaces. OSError if refused.
-
-    `count_processes`: the caller will bound the number of processes. The kernel exempts real user 0
-    from that bound, so a worker of root's takes another *real* user; the effective one, which files
-    go by, stays.
-    """
+def enter(*, network: bool, scratch_bytes: int) -> None:
+    """Move this process, which must have one thread, into its namespaces. OSError if refused."""
     user, group = os.geteuid(), os.getegid()
-    if count_processes and user == 0:
-        os.setresuid(_UNUSED_USER, user, user)
     flags = kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
     kernel.unshare(flags | (0 if network else kernel.CLONE_NEWNET))
     Path("/proc/self/setgroups").write_text("deny")
@@ -41,5 +33,5 @@ def enter(*, network: bool, scratch_bytes: int, count_processes: bool) -> None:
 def _private_scratch(size: int) -> None:
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("scratch", SCRATCH, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"size={size},mode=700")
-    os.environ["TMPDIR"] = SCRATCH
+    os.environ |= {"TMPDIR": SCRATCH, "HOME": SCRATCH}  # compilers keep their caches under HOME
     tempfile.tempdir = None

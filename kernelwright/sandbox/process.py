@@ -22,6 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelwright.core.errors import EnvironmentFault
+from kernelwright.sandbox.headcount import Headcount
+from kernelwright.sandbox.limits import Limits
 from kernelwright.sandbox.output import Output
 
 _LEAVING_S = 0.5
@@ -39,13 +41,15 @@ class Ending:
     code: int | None
     by_itself: bool
     """Whether it had ended before it was killed."""
+    crowded: bool
+    """Whether it was killed for having too many child processes."""
     output: str
 
 
 class Process:
     """One running worker process."""
 
-    def __init__(self, env: Mapping[str, str], pass_fds: Sequence[int], keep_output: int) -> None:
+    def __init__(self, env: Mapping[str, str], pass_fds: Sequence[int], limits: Limits) -> None:
         self.channel, theirs = _socket_pair()
         lifeline, self._lifeline = os.pipe()
         reading, writing = os.pipe()
@@ -62,7 +66,8 @@ class Process:
             os.close(lifeline)
             os.close(writing)
         self.pid = self._popen.pid
-        self.output = Output(reading, keep_output)
+        self.output = Output(reading, limits.output_bytes)
+        self._headcount = self._watched(limits)
         self._ending: Ending | None = None
         self._closing = threading.RLock()
         _OPEN.add(self)
@@ -98,6 +103,8 @@ class Process:
 
     def _ended(self, patience_s: float) -> Ending:
         by_itself = self._wait_unreaped(patience_s)
+        if self._headcount is not None:
+            self._headcount.stop()
         self.signal_group(signal.SIGKILL)  # before it is reaped: until then its number is its own
         code = self._reap()
         self.channel.close()
@@ -107,14 +114,26 @@ class Process:
             signal=-code if code is not None and code < 0 else None,
             code=code if code is not None and code >= 0 else None,
             by_itself=by_itself,
+            crowded=self._headcount is not None and self._headcount.exceeded,
             output=self.output.text(),
         )
 
     def forget(self) -> None:
         """In a forked copy of the parent: let go, so that the worker still ends with the original."""
-        self._ending = Ending(None, None, False, "")
+        self._ending = Ending(None, None, by_itself=False, crowded=False, output="")
         self.channel.close()
         os.close(self._lifeline)
+
+    def _watched(self, limits: Limits) -> Headcount | None:
+        if not limits.contained or not limits.processes:
+            return None
+        this = weakref.ref(self)
+
+        def kill() -> None:
+            if (process := this()) is not None:
+                process.signal_group(signal.SIGKILL)
+
+        return Headcount(self.pid, limits.processes, kill)
 
     def _wait_unreaped(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s

@@ -166,9 +166,7 @@ class Worker:
         spec = self._spec
         self._number = SETUP
         self._layers = None
-        self._process = Process(
-            environment_for(spec.limits, spec.env), spec.pass_fds, spec.limits.output_bytes
-        )
+        self._process = Process(environment_for(spec.limits, spec.env), spec.pass_fds, spec.limits)
         self._channel = Channel(self._process.channel, spec.limits.reply_bytes)
         self._at_end = weakref.finalize(self, self._process.end)
 
@@ -210,12 +208,17 @@ class Worker:
 
     def _died(self) -> WorkerDied:
         end = self._process.end(_PATIENCE_S)
-        how = ending(end.signal, end.code) if end.by_itself else "closed its channel and was killed"
+        how = self._how(end)
         return WorkerDied(f"worker '{self.name}' {how}", signal=end.signal, code=end.code, stderr=end.output)
 
     def _not_running(self, end: Ending) -> WorkerDied:
         sentence = f"worker '{self.name}' is not running; restart it"
         return WorkerDied(sentence, signal=end.signal, code=end.code, stderr=end.output)
+
+    def _how(self, end: Ending) -> str:
+        if end.crowded:
+            return f"had more than {self._spec.limits.processes} child processes and was killed"
+        return ending(end.signal, end.code) if end.by_itself else "closed its channel and was killed"
 
     def _broke(self, how: str) -> WorkerDied:
         end = self._process.end()

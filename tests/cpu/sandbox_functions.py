@@ -262,6 +262,12 @@ def scratch(state: State) -> str:
     return path
 
 
+def shell_writes_scratch(state: State) -> str:
+    """What a program sees of TMPDIR and HOME, written and read by it."""
+    script = 'echo written > "$(mktemp)" && cat "$HOME"/tmp.*'
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout.strip()
+
+
 def affinity_after_asking(state: State, cpus: list[int]) -> list[int]:
     os.sched_setaffinity(0, cpus)
     return sorted(os.sched_getaffinity(0))

@@ -100,6 +100,7 @@ def test_new_processes_and_namespaces_are_refused(worker: Worker, what: str) -> 
 def test_programs_run_where_processes_are_allowed() -> None:
     with Worker.start("w", Limits.candidate(processes=8)) as worker:
         assert worker.call(F + "attempt", what="run") == "done"
+        assert worker.call(F + "shell_writes_scratch") == "written"
         assert worker.call(F + "attempt", what="signal", argument=os.getpid()) == "PermissionError"
 
 
