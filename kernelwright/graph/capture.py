@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from kernelwright.core.errors import ProblemError, boundary
 from kernelwright.graph.decompose import decompositions
 
 PlaceholderKind = Literal["input", "weight", "constant"]
+_OUTPUT_NAME = re.compile(r"out\d*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +111,21 @@ def trace_structure(module: Callable[..., Any], args: Sequence[Any]) -> str:
 
 
 def input_names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
-    """A name for each leaf of `args`: the parameter's, with `_0`, `_key` for what it contains."""
-    forward = function.forward if isinstance(function, torch.nn.Module) else function
-    names = []
+    """A name for each leaf of `args`: the parameter's, with `_0`, `_key` for what it contains.
+
+    A name that a weight or an output has gets a `_` behind it: names of a problem's tensors differ.
+    """
+    forward, taken = function, set()
+    if isinstance(function, torch.nn.Module):
+        forward, taken = function.forward, set(module_tensors(function))
+    names: list[str] = []
     for parameter, value in zip(_parameters(forward, len(args)), args, strict=False):
         for path, _ in pytree.tree_flatten_with_path(value)[0]:
-            names.append("_".join([parameter, *(_key_text(key) for key in path)]))
+            name = "_".join([parameter, *(_key_text(key) for key in path)])
+            while name in taken or _OUTPUT_NAME.fullmatch(name):
+                name += "_"
+            taken.add(name)
+            names.append(name)
     return names
 
 
@@ -278,10 +289,16 @@ def _unsized(node: fx.Node) -> list[Any]:
 
 def _varies(argument: Any, value: Any) -> bool:
     """Whether an argument holds a size, or a number that may have been computed from one."""
-    if "SymInt" in str(argument.real_type):
-        return True
+    kind = _innermost(argument.real_type)
     literal = isinstance(value, int | float) and not isinstance(value, bool)
-    return literal and str(argument.type) != "int"
+    return kind == "SymIntType" or (literal and kind != "IntType")
+
+
+def _innermost(kind: Any) -> str:
+    """Kind of a schema type's elements; sizes are the only symbolic integers."""
+    while kind.kind() in ("OptionalType", "ListType"):
+        kind = kind.getElementType()
+    return str(kind.kind())
 
 
 def _structural(value: Any, number: dict[fx.Node, int]) -> Any:

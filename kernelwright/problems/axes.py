@@ -35,7 +35,7 @@ def find_axes(origin: Origin, base: Outline) -> tuple[Axis, ...]:
 
 
 def find_workloads(origin: Origin, base: Outline, axes: tuple[Axis, ...]) -> tuple[Workload, ...]:
-    """The base point, then points with one axis halved, odd, one larger or doubled, then all changed."""
+    """The base point, then all axes halved and odd, then one axis odd, one larger, halved or doubled."""
     sizes = {axis.name: axis.size for axis in axes}
     found = [Workload(name="base", axes=sizes)]
     try:
@@ -56,16 +56,16 @@ def find_workloads(origin: Origin, base: Outline, axes: tuple[Axis, ...]) -> tup
 def _candidates(sizes: Mapping[str, int], small: bool) -> Iterator[tuple[str, dict[str, int]]]:
     halves = {name: size // 2 for name, size in sizes.items() if size > 1}
     odd = {name: max(1, size // 4) | 1 for name, size in sizes.items() if size > 1}
-    for name in sizes:
-        if name in halves:
-            yield f"{name}_half", {name: halves[name]}
-            yield f"{name}_odd", {name: odd[name]}
     yield "all_half", halves
     yield "all_odd", odd
+    for name in odd:
+        yield f"{name}_odd", {name: odd[name]}
     for name, size in sizes.items():
         yield f"{name}_plus1", {name: size + 1}
-        if small:
-            yield f"{name}_double", {name: 2 * size}
+    for name in halves:
+        yield f"{name}_half", {name: halves[name]}
+    for name, size in sizes.items() if small else ():
+        yield f"{name}_double", {name: 2 * size}
 
 
 def _others(size: int) -> list[int]:

@@ -26,6 +26,8 @@ from kernelwright.problems.reference import Reference
 from kernelwright.problems.symbolic import express_shape
 from kernelwright.problems.trace import returned_shapes, traced
 
+_SMALL_BYTES = 16 << 20
+_SMALL_FLOPS = 2e9
 _AFFORDABLE_BYTES = 512 << 20
 _AFFORDABLE_FLOPS = 40e9
 
@@ -80,10 +82,11 @@ def _sampled(problem: Problem, origin: Origin, captured: Captured | None) -> Pro
 
 
 def _cheapest(problem: Problem, origin: Origin) -> Workload | None:
-    """The workload with the fewest bytes, if it can be run at once."""
+    """The base point if it is small, else the one with the fewest bytes, if it can be run at once."""
     sized = [(_held_bytes(origin, workload.axes), workload) for workload in problem.workloads]
     base_bytes = sized[0][0] or 1
-    fewest, workload = min(sized, key=lambda pair: pair[0])
+    small = base_bytes <= _SMALL_BYTES and (problem.graph_flops or 0) <= _SMALL_FLOPS
+    fewest, workload = sized[0] if small else min(sized, key=lambda pair: pair[0])
     flops = (problem.graph_flops or 0) * fewest / base_bytes
     return workload if fewest <= _AFFORDABLE_BYTES and flops <= _AFFORDABLE_FLOPS else None
 
@@ -156,8 +159,7 @@ def _scalars(base: Outline) -> tuple[ScalarSpec, ...]:
 def _numbers(base: Outline) -> Iterator[tuple[str, Any, int]]:
     for position, argument in enumerate(base.arguments):
         if argument is None or isinstance(argument, bool | int | float):
-            names = input_names(base.module, base.arguments[: position + 1])
-            name = names[-1] if argument is not None else f"argument{position}"
+            name = input_names(base.module, base.arguments[: position + 1])[-1]
             yield name, argument, position
 
 

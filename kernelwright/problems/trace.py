@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
-from kernelwright.core.errors import ProblemError, boundary, first_line
+from kernelwright.core.errors import ProblemError, first_line
 from kernelwright.graph.capture import Captured, capture
 from kernelwright.problems.origin import Origin
 from kernelwright.problems.outline import Outline, outline
+from kernelwright.problems.reference import running
 
 
 def check_arguments(name: str, base: Outline) -> None:
@@ -50,7 +51,7 @@ def returned_shapes(origin: Origin) -> Any:
     for device in ("meta", "cpu"):
         made = outline(origin, {}, device)
         try:
-            with torch.no_grad(), boundary(ProblemError, f"reference of '{origin.name}' raises"):
+            with torch.no_grad(), running(origin.name):
                 return made.module(*made.arguments)
         except ProblemError as error:
             failure = error
