@@ -76,8 +76,8 @@ class Seeds:
         self._given: set[int] = set()
 
     def fresh(self) -> int:
-        """A seed of 62 random bits from the system's generator."""
-        seed = secrets.randbits(62)
+        """A seed of 48 random bits from the system's generator: draws derive further seeds from it."""
+        seed = secrets.randbits(48)
         if seed in self._given:
             return self.fresh()
         self._given.add(seed)

@@ -28,5 +28,5 @@ class BuildGate:
 
 def _first_error(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    named = next((line for line in lines if "error" in line.lower()), None)
+    named = next((line for line in lines if "error:" in line.lower()), None)
     return named or (lines[0] if lines else "the compiler failed without a word")

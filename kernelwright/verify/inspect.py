@@ -16,7 +16,8 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.execute.state import bench_state
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 16
+"""Words that a core's private cache holds together with their weights."""
 
 
 def protected(state: dict[str, Any], *, slot: str) -> dict[str, list[int]]:
@@ -42,16 +43,18 @@ def copy_inputs(state: dict[str, Any], *, source: str, onto: str) -> None:
 
 
 def checksum(tensor: Tensor) -> list[int]:
-    """Two sums that change when a byte changes or two different 32-bit words are swapped."""
+    """Two sums that change when a byte changes or two different 64-bit words of a chunk are swapped."""
     flat = tensor.detach().contiguous().view(-1).view(torch.uint8)
-    flat = torch.nn.functional.pad(flat, (0, -flat.numel() % 4)).view(torch.int32)
-    weights = torch.arange(1, _CHUNK + 1, dtype=torch.int64, device=flat.device)
+    if flat.numel() % 8:
+        flat = torch.nn.functional.pad(flat, (0, -flat.numel() % 8))
+    words = flat.view(torch.int64)
+    weights = torch.arange(1, 2 * _CHUNK, 2, dtype=torch.int64, device=flat.device)
     plain, weighted = 0, 0
-    for number, start in enumerate(range(0, flat.numel(), _CHUNK)):
-        words = flat[start : start + _CHUNK].long()
-        plain += int(words.sum())
-        weighted += (number + 1) * int((words * weights[: words.numel()]).sum())
-    return [plain & (2**63 - 1), weighted & (2**63 - 1)]
+    for number, start in enumerate(range(0, words.numel(), _CHUNK)):
+        chunk = words[start : start + _CHUNK]
+        plain += int(chunk.sum())
+        weighted += (2 * number + 1) * int((chunk * weights[: chunk.numel()]).sum())
+    return [plain % 2**63, weighted % 2**63]
 
 
 def _pairs(source: list[Any], target: list[Any]) -> Iterable[tuple[Tensor, Tensor]]:

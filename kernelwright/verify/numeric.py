@@ -70,12 +70,14 @@ def _at_other_sizes(case: Case) -> dict[str, Any]:
     slots, seen = case.drawn, {}
     inside = [each for each in case.problem.workloads[1:] if holds(case.kernel.domain, each.axes)]
     chosen = inside[: WORKLOADS[case.level]]
-    for workload in chosen:
-        slots.select(workload)
-        for draw in SIZED_DRAWS[case.level]:
-            seen[f"{workload.name}:{draw}"] = _judge(case, draw, 0)
-    if chosen:
-        slots.select(case.problem.base)
+    try:
+        for workload in chosen:
+            slots.select(workload)
+            for draw in SIZED_DRAWS[case.level]:
+                seen[f"{workload.name}:{draw}"] = _judge(case, draw, 0)
+    finally:
+        if chosen:
+            slots.select(case.problem.base)
     return seen
 
 

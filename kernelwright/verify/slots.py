@@ -53,6 +53,11 @@ class Slots:
         if not self._loaded and self._kernel is not None:
             self.load(*self._kernel)
 
+    def reload(self) -> None:
+        """Load the kernel again, after the bench's processes were replaced."""
+        self._loaded = False
+        self.ready()
+
     def slot(self, draw: str, number: int = 0) -> str:
         """Name of the slot with this draw; drawn from a fresh secret seed on first use."""
         return self._draw(f"{draw}-{number}", draw)

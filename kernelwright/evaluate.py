@@ -1,0 +1,178 @@
+"""`evaluate`: one kernel on one problem, from sources to verdict and measurement.
+
+    form ▶ build ▶ contract ▶ numeric ▶ repeat ▶ measure ▶ timed ▶ floor
+
+Search, command line, studio and suites all call this function; it knows nothing of them. The first
+gate that fails ends the evaluation: a bad kernel is data, and what was not looked at is said.
+Without a bench of the caller's, one is opened for this kernel alone, with draws of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.core.problem import Problem
+from kernelwright.core.target import Target
+from kernelwright.core.trial import Evaluation
+from kernelwright.core.verdict import GateResult, Level, Verdict
+from kernelwright.execute.reports import CandidateFailed
+from kernelwright.languages import build as compile_kernel
+from kernelwright.measure.baselines import applicable
+from kernelwright.measure.ceilings import ceilings
+from kernelwright.measure.floors import reporting_floor_us
+from kernelwright.measure.paired import Claim
+from kernelwright.measure.stopping import RULES
+from kernelwright.measure.stopwatch import ClockName
+from kernelwright.measure.witness import Witness
+from kernelwright.verify.base import GATES, Case, run_gate
+
+if TYPE_CHECKING:
+    from kernelwright.execute.bench import Bench
+    from kernelwright.verify.slots import Slots
+
+FIRST, BEFORE, AFTER = ("form", "build"), ("contract", "numeric", "repeat"), ("timed", "floor")
+"""Gates without a bench, before the measurement, and after it."""
+TIMED_SLOTS = 2
+"""Draws that timed calls rotate over, so that each call meets other addresses."""
+
+
+def evaluate(
+    problem: Problem,
+    kernel: Kernel,
+    target: Target,
+    level: Level = "quick",
+    slots: Slots | None = None,
+    *,
+    build: Build | None = None,
+    baselines: Sequence[str] | None = None,
+    incumbent: float | None = None,
+    frozen_weights: bool = False,
+) -> Evaluation:
+    """Build, judge and time `kernel`.
+
+    `slots` are draws on an open bench of this problem, shared with other evaluations. `baselines` are
+    timed beside the kernel: all of the target's that can be made by default, none for an empty list.
+    `incumbent` is the low end of the best known speed-up; kernels that cannot reach it are timed no
+    longer than needed. `frozen_weights` leaves the time of `prepare` out of each call.
+    """
+    case = Case(problem=problem, kernel=kernel, target=target, level=level)
+    seconds: dict[str, float] = {}
+    gates = _run(case, FIRST[:1])
+    if _good(gates):
+        with _clocked(seconds, "build"):
+            case.build = build or compile_kernel(kernel, target)
+        gates += _run(case, FIRST[1:])
+    if _good(gates):
+        with _on_bench(case, slots):
+            with _clocked(seconds, "gates"):
+                gates += _run(case, BEFORE)
+            if _good(gates) and (baselines is None or baselines):
+                with _clocked(seconds, "measure"):
+                    gates += _measured(case, baselines, incumbent, frozen_weights)
+            if _good(gates):
+                with _clocked(seconds, "gates_after"):
+                    gates += _run(case, AFTER)
+    return _evaluation(case, gates, seconds)
+
+
+def _run(case: Case, names: Sequence[str]) -> list[GateResult]:
+    """Results of these gates, up to the first that fails."""
+    results: list[GateResult] = []
+    for name in names:
+        results.append(run_gate(GATES.get(name)(), case))
+        if not _good(results):
+            break
+    return results
+
+
+def _good(gates: Sequence[GateResult]) -> bool:
+    return all(gate.status != "fail" for gate in gates)
+
+
+@contextmanager
+def _on_bench(case: Case, slots: Slots | None) -> Iterator[None]:
+    """Give the case draws on a bench: the caller's, or its own, closed afterwards."""
+    if slots is not None:
+        case.slots = slots
+        yield
+        return
+    from kernelwright.execute.bench import Bench
+    from kernelwright.verify.slots import Slots
+
+    with Bench.open(case.problem, case.problem.base, case.target) as bench:
+        case.slots = Slots(bench)
+        yield
+
+
+def _measured(
+    case: Case, baselines: Sequence[str] | None, incumbent: float | None, frozen_weights: bool
+) -> list[GateResult]:
+    """Time the kernel beside its baselines; a failed gate where it fails under the clock."""
+    from kernelwright.measure.paired import paired
+
+    slots, witness = case.drawn, Witness()
+    slots.ready()
+    try:
+        case.measurement = paired(
+            slots.bench,
+            "kernel",
+            makeable(slots.bench) if baselines is None else baselines,
+            [slots.slot("file", number) for number in range(TIMED_SLOTS)],
+            RULES[case.level],
+            incumbent=incumbent,
+            claim=_claim(case, slots, frozen_weights),
+            witness=witness,
+            reload=slots.reload,
+        )
+    except CandidateFailed as error:
+        failure = error.failure
+        message = f"while it was timed: {failure.message}"
+        return [GateResult(name="timed", status="fail", kind=failure.reason, message=message)]
+    case.samples = witness.samples
+    return []
+
+
+def makeable(bench: Bench) -> list[str]:
+    """The target's baselines that apply and can be made on this bench; they are ready afterwards."""
+    clock: ClockName = "outside" if bench.target.name == "cpu" else "events"
+    found = applicable(bench.problem, bench.target.name, clock)
+    return [name for name, reason in found.items() if reason is None and bench.baseline(name) is None]
+
+
+def _claim(case: Case, slots: Slots, frozen_weights: bool) -> Claim:
+    return Claim(
+        floor_us=reporting_floor_us(case.problem, ceilings(case.target)) or None,
+        degenerate=bool(case.problem.degenerate),
+        prepare_us=slots.prepare_us,
+        charge_prepare=not frozen_weights,
+    )
+
+
+@contextmanager
+def _clocked(seconds: dict[str, float], part: str) -> Iterator[None]:
+    begun = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[part] = time.perf_counter() - begun
+
+
+def _evaluation(case: Case, gates: list[GateResult], seconds: dict[str, float]) -> Evaluation:
+    reached = {gate.name for gate in gates}
+    missed = [f"{name}: not reached" for name in GATES.names() if name not in reached]
+    build = case.build or Build(
+        kernel=case.kernel.hash, target=case.target, status="failed", log="not compiled: refused by its form"
+    )
+    return Evaluation(
+        problem=case.problem.hash,
+        kernel=case.kernel.hash,
+        target=case.target,
+        build=build,
+        verdict=Verdict.of(gates, case.level, case.problem.contract_version, [*case.not_checked, *missed]),
+        measurement=case.measurement if _good(gates) else None,
+        seconds=seconds,
+    )
