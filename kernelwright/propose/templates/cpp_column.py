@@ -128,13 +128,15 @@ class _Columns:
         for at, node in enumerate(self.body.region.nodes):
             if isinstance(node, Reduce):
                 kind = self.body.single_type(at)
-                self.text.line(f"kw::Local<{kind}> now{at}({self.tile}), all{at}({self.tile});")
+                wide = "double" if kind == "float" and node.op == "sum" else kind
+                self.text.line(f"kw::Local<{kind}> now{at}({self.tile});")
+                self.text.line(f"kw::Local<{wide}> all{at}({self.tile});")
         for at in self.kept_arrays:
             if not isinstance(self.body.region.nodes[at], Reduce):
                 self.text.line(f"kw::Local<{self.body.single_type(at)}> kept{at}({self.tile});")
 
     def _place(self, at: int) -> str:
-        kind = "all" if isinstance(self.body.region.nodes[at], Reduce) else "kept"
+        kind = "now" if isinstance(self.body.region.nodes[at], Reduce) else "kept"
         return f"{kind}{at}.at - lo"
 
     def _fold_pass(self, number: int) -> None:
@@ -144,14 +146,15 @@ class _Columns:
             return
         text.open("{")
         for at in folds:
-            text.line(f"kw::fill<kw::{self._op(at)}>(now{at}.at, hi - lo);")
-            text.line(f"kw::fill<kw::{self._op(at)}>(all{at}.at, hi - lo);")
+            text.line(f"kw::begin<kw::{self._op(at)}>(now{at}.at, all{at}.at, hi - lo);")
         *loops, last = self.reduced
         for dim in loops:
             text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.region.dims[dim].extent}; ++i{dim}) {{")
         self._rows(folds, last)
         for _ in loops:
             text.close()
+        for at in folds:
+            text.line(f"kw::end(now{at}.at, all{at}.at, hi - lo);")
         text.close()
 
     def _rows(self, folds: list[int], dim: int) -> None:
@@ -161,7 +164,7 @@ class _Columns:
         nodes = body.closure(arguments, [*self.known, *self.kept_arrays])
         narrow, wide = [at for at in nodes if not body.wide(at)], [at for at in nodes if body.wide(at)]
         rows = 1 if any(dim in body.varies[at] for at in narrow) else self.choice.integer("rows")
-        extent, block = body.region.dims[dim].extent, 32 * rows
+        extent, block = body.region.dims[dim].extent, 16 * rows
         text.open(f"for (int64_t block = 0; block < {extent}; block += {block}) {{")
         text.line(f"const int64_t end = block + {block} < {extent} ? block + {block} : {extent};")
         text.line(f"int64_t i{dim} = block;")
@@ -173,7 +176,7 @@ class _Columns:
             self._fold_rows(folds, arguments, wide, [(dim, row) for row in range(count)])
             text.close()
         for at in folds:
-            text.line(f"kw::put_away<kw::{self._op(at)}>(all{at}.at, now{at}.at, hi - lo);")
+            text.line(f"kw::put_away<kw::{self._op(at)}>(now{at}.at, all{at}.at, hi - lo);")
         text.close()
 
     def _fold_rows(
@@ -186,13 +189,17 @@ class _Columns:
         for at in folds:
             text.line(f"auto a{at} = kw::load(now{at}.at - lo + j, lanes);")
         self._load_kept(wide, arguments)
-        for row in rows:
+        for number, row in enumerate(rows):
+            for at, argument in zip(folds, arguments, strict=True):
+                text.line(f"{body.lane_type(body.region.nodes[argument])} v{at}_{number};")
             text.open("{")
             body.wide_nodes(wide, row=row)
             for at, argument in zip(folds, arguments, strict=True):
-                text.line(f"a{at} = kw::{self._op(at)}::of(a{at}, {body.name(argument, body.lanes)});")
+                text.line(f"v{at}_{number} = {body.name(argument, body.lanes)};")
             text.close()
         for at in folds:
+            tree = _tree([f"v{at}_{number}" for number in range(len(rows))], f"kw::{self._op(at)}::of")
+            text.line(f"a{at} = kw::{self._op(at)}::of(a{at}, {tree});")
             text.line(f"kw::store(now{at}.at - lo + j, a{at}, lanes);")
         text.close("}, [] {});")
 
@@ -232,7 +239,7 @@ class _Columns:
         if not stores and not arrays:
             return
         totals = {
-            at: f"all{at}.at - lo"
+            at: f"now{at}.at - lo"
             for at, node in enumerate(region.nodes)
             if isinstance(node, Reduce) and region.phases[at] <= phase
         }
@@ -263,3 +270,11 @@ class _Columns:
         for _ in self.reduced:
             text.close()
         text.close()
+
+
+def _tree(terms: list[str], function: str) -> str:
+    """The terms put together pairwise, so that no chain is long."""
+    while len(terms) > 1:
+        pairs = [f"{function}({a}, {b})" for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[len(pairs) * 2 :]
+    return terms[0]

@@ -372,17 +372,25 @@ struct ProdOp {
   template <class V>
   static V of(V a, V b) { return a * b; }
 };
-// Accumulators in memory: begin, and put the short chains of a block into the long ones.
-template <class Op, class T>
-inline void fill(T *p, int64_t count) {
-  for (int64_t j = 0; j < count; ++j) p[j] = Op::template neutral<T>();
-}
-template <class Op, class T>
-inline void put_away(T *all, T *now, int64_t count) {
+// Accumulators in memory: begin, put the short chains of a block into the long ones, and end with the
+// results in `now`. Long chains of sums are double.
+template <class Op, class T, class W>
+inline void begin(T *now, W *all, int64_t count) {
   for (int64_t j = 0; j < count; ++j) {
-    all[j] = Op::of(all[j], now[j]);
+    now[j] = Op::template neutral<T>();
+    all[j] = Op::template neutral<W>();
+  }
+}
+template <class Op, class T, class W>
+inline void put_away(T *now, W *all, int64_t count) {
+  for (int64_t j = 0; j < count; ++j) {
+    all[j] = Op::of(all[j], W(now[j]));
     now[j] = Op::template neutral<T>();
   }
+}
+template <class T, class W>
+inline void end(T *now, const W *all, int64_t count) {
+  for (int64_t j = 0; j < count; ++j) now[j] = T(all[j]);
 }
 template <class V, int U>
 using Max = Fold<V, U, MaxOp>;
