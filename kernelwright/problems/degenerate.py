@@ -19,6 +19,8 @@ from kernelwright.problems.reference import Reference
 
 _SAME = 1e-6
 _MOST_INPUTS = 4
+_GLANCE = 1 << 16
+"""Elements that are compared first: most tensors that differ do so there."""
 
 
 def unread_inputs(captured: Captured) -> Iterator[str]:
@@ -88,6 +90,11 @@ def _one_value(x: torch.Tensor) -> bool:
 def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
+    step = max(1, a.numel() // _GLANCE)
+    return _equal(a.reshape(-1)[::step], b.reshape(-1)[::step]) and (step == 1 or _equal(a, b))
+
+
+def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
     if not a.is_floating_point():
         return torch.equal(a, b)
     return torch.allclose(a, b, rtol=_SAME, atol=math.ulp(0.0), equal_nan=True)

@@ -85,7 +85,8 @@ def _cheapest(problem: Problem, origin: Origin) -> Workload | None:
     """The base point if it is small, else the one with the fewest bytes, if it can be run at once."""
     sized = [(_held_bytes(origin, workload.axes), workload) for workload in problem.workloads]
     base_bytes = sized[0][0] or 1
-    small = base_bytes <= _SMALL_BYTES and (problem.graph_flops or 0) <= _SMALL_FLOPS
+    moved = max(base_bytes, problem.graph_bytes or 0)
+    small = moved <= _SMALL_BYTES and (problem.graph_flops or 0) <= _SMALL_FLOPS
     fewest, workload = sized[0] if small else min(sized, key=lambda pair: pair[0])
     flops = (problem.graph_flops or 0) * fewest / base_bytes
     return workload if fewest <= _AFFORDABLE_BYTES and flops <= _AFFORDABLE_FLOPS else None

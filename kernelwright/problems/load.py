@@ -38,9 +38,22 @@ def load_problem(
     origin = open_origin(source, inputs, mode)
     base, device = _outlined(origin)
     check_arguments(origin.name, base)
+    draft = _identified(origin, base, device)
+    workloads = find_workloads(origin, base, draft.axes)
+    return described(draft.model_copy(update={"workloads": workloads}), origin, base)
+
+
+def problem_hash(source: str | os.PathLike[str] | Callable[..., Any], inputs: Any = None) -> str:
+    """A problem's identity, without describing it."""
+    origin = open_origin(source, inputs, None)
+    return _identified(origin, *_outlined(origin)).hash
+
+
+def _identified(origin: Origin, base: Outline, device: str) -> Problem:
+    """The problem with the fields that its hash covers."""
     axes = find_axes(origin, base) if device == "meta" else ()
     root = {"root": origin.root} if isinstance(origin, PathOrigin) else {}
-    draft = Problem(
+    return Problem(
         name=origin.name,
         source=origin.text,
         normalized=origin.identity,
@@ -50,8 +63,6 @@ def load_problem(
         mode=origin.mode,
         notes=root,
     )
-    workloads = find_workloads(origin, base, axes)
-    return described(draft.model_copy(update={"workloads": workloads}), origin, base)
 
 
 def open_origin(source: Any, inputs: Any, mode: Mode | None) -> Origin:
