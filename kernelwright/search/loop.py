@@ -33,7 +33,7 @@ class Tools:
     build: Callable[[Kernel], Build]
     judge: Callable[[Kernel, Build, float | None], Evaluation]
     """The third argument is the low end of the best speed-up so far: losers may be stopped early."""
-    record: Callable[[Trial], None]
+    record: Callable[[Trial], object]
     """Returns once the trial is on disk."""
     report: Callable[[int, Trial, Trial | None], None]
     """Number of trials, this one, the best so far."""

@@ -1,0 +1,152 @@
+"""`optimize`: a problem in, a proven faster kernel and a report out. `diagnose`: what could be won.
+
+    result = optimize("examples/problems/softmax.py", budget_s=60)
+    result.report["best"]["speedup"]["strongest"]; result.module(x)
+
+Load the problem, take the baselines, search under the budget, then judge the best anew in full. The
+budget is search time; loading, baselines and the final judgement come on top and are reported as
+`seconds`. That nothing faster was found is a result, and so is that no kernel could be proposed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from kernelwright.core.errors import UsageError
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.core.problem import Mode, Problem
+from kernelwright.core.target import Target
+from kernelwright.core.trial import Run
+from kernelwright.execute.bench import Bench
+from kernelwright.problems import load_problem
+from kernelwright.search.base import STRATEGIES, Budget
+from kernelwright.search.campaign import Campaign
+from kernelwright.search.diagnosis import Diagnosis, diagnosed
+from kernelwright.search.loop import Outcome
+from kernelwright.search.report import report
+from kernelwright.search.session import Session
+from kernelwright.store import open_store
+from kernelwright.store.base import TrialStore
+
+OnProgress = Callable[[dict[str, Any]], None]
+__all__ = ["Diagnosis", "Result", "diagnose", "optimize"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an optimization found."""
+
+    report: dict[str, Any]
+    """As `optimize --json` prints it."""
+    problem: Problem
+    run_id: str
+    kernel: Kernel | None
+    """The fastest verified kernel, also where it loses to a baseline; None where none was verified."""
+    build: Build | None = field(default=None, repr=False)
+    source: Any = field(default=None, repr=False)
+    """What was optimized, as it was given."""
+
+    @cached_property
+    def module(self) -> Any:
+        """The original with the kernel in it: inside the kernel's domain the kernel runs, else the original.
+
+        The original itself where no kernel was verified. UsageError where the original is a function.
+        """
+        from kernelwright.execute.module import KernelModule
+        from kernelwright.problems.reference import Reference
+
+        original = self.source
+        if not hasattr(original, "forward"):
+            device = self.report["target"]
+            original = Reference.open(self.problem, self.problem.base, device).module
+        if self.kernel is None or self.build is None:
+            return original
+        return KernelModule(original, self.kernel, self.build, self.problem)
+
+
+def optimize(
+    source: Any,
+    inputs: Any = None,
+    *,
+    mode: Mode | None = None,
+    target: str = "cpu",
+    budget_s: float = 60.0,
+    strategy: str = "evolution",
+    seed: int | None = None,
+    frozen_weights: bool = False,
+    on_progress: OnProgress | None = None,
+    store: TrialStore | None = None,
+) -> Result:
+    """Find a faster kernel for `source` and prove it.
+
+    `source` is a problem file, `module:attribute`, a module or a function (the last three with
+    `inputs`). `budget_s` is search time. ProblemError or UsageError for what does not fit,
+    EnvironmentFault for what the machine lacks. Ctrl-C ends the search with the best so far.
+    """
+    if budget_s < 0:
+        raise UsageError(f"a budget of {budget_s} s is given; give 0 or more seconds")
+    begun = time.monotonic()
+    tell = on_progress or _silent
+    STRATEGIES.get(strategy)
+    where = Target.parse(target)
+    tell({"stage": "problem", "message": "loading and tracing"})
+    problem = load_problem(source, inputs, mode=mode)
+    seed = secrets.randbits(32) if seed is None else seed
+    run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
+    with _kept(store) as trials:
+        trials.add_run(run)
+        campaign, outcome, searched = _searched(run, trials, frozen_weights, tell)
+        best = campaign.finish(outcome)
+        document = report(
+            run,
+            best,
+            campaign.session.ranked,
+            trials=outcome.trials,
+            seconds=time.monotonic() - begun,
+            search_seconds=searched,
+            notes=campaign.notes,
+            interrupted=outcome.interrupted,
+        )
+        state: Literal["interrupted", "done"] = "interrupted" if outcome.interrupted else "done"
+        trials.update_run(run.model_copy(update={"state": state, "report": document}))
+    kernel, made = (best.kernel, best.evaluation.build) if best else (None, None)
+    return Result(document, problem, run.id, kernel, made, source)
+
+
+def diagnose(
+    source: Any,
+    inputs: Any = None,
+    *,
+    mode: Mode | None = None,
+    target: str = "cpu",
+    seconds: float = 120.0,
+    on_progress: OnProgress | None = None,
+) -> Diagnosis:
+    """Say where the time of `source` goes and what a perfect kernel could gain, before any search."""
+    where = Target.parse(target)
+    return diagnosed(load_problem(source, inputs, mode=mode), where, seconds, on_progress or _silent)
+
+
+def _searched(
+    run: Run, trials: TrialStore, frozen_weights: bool, tell: OnProgress
+) -> tuple[Campaign, Outcome, float]:
+    """Rank baselines and search on one bench, which is closed before anything is judged in full."""
+    tell({"stage": "baseline", "message": "compiling and ranking baselines"})
+    with Bench.open(run.problem, run.problem.base, run.target) as bench:
+        campaign = Campaign(Session.open(bench, frozen_weights=frozen_weights), trials, run, tell)
+        budget = Budget(run.budget_s)
+        return campaign, campaign.search(budget), budget.used
+
+
+def _kept(store: TrialStore | None) -> AbstractContextManager[TrialStore]:
+    return open_store() if store is None else nullcontext(store)
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Progress that nobody listens to."""

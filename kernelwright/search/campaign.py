@@ -1,0 +1,154 @@
+"""`Campaign`: one run on one problem, step by step: propose, search, judge the best anew.
+
+Keeps what the steps share (session, store, progress, notes). Every trial is in the store before anybody
+hears of it. Kernels that earlier runs found for the same problem, target and contract are tried first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from kernelwright.core.errors import KernelwrightError, ProblemError, UsageError, first_line
+from kernelwright.core.problem import Problem
+from kernelwright.core.target import Target
+from kernelwright.core.trial import Evaluation, Run, Trial
+from kernelwright.languages import build
+from kernelwright.propose.proposals import Proposals
+from kernelwright.propose.space import Choice
+from kernelwright.search.base import STRATEGIES, Budget
+from kernelwright.search.loop import Outcome, Search, Tools, cost_of
+from kernelwright.search.session import Session
+from kernelwright.store.base import TrialStore
+
+FINALISTS = 3
+"""How many of the best are judged in full, one after the other, until one is accepted."""
+REMEMBERED = 4
+"""Best choices of earlier runs that are tried first."""
+
+
+@dataclass
+class Campaign:
+    """One run. `notes` are sentences for the report."""
+
+    session: Session
+    store: TrialStore
+    run: Run
+    tell: Callable[[dict[str, Any]], None]
+    notes: list[str] = field(default_factory=list)
+
+    def search(self, budget: Budget) -> Outcome:
+        """Search the proposals for the problem; an empty outcome, with a note, where there are none."""
+        try:
+            proposals = open_proposals(self.run.problem, self.run.target)
+        except ProblemError as error:
+            self.notes.append(f"no kernel can be proposed: {first_line(error)}")
+            return Outcome(ended="nothing to propose")
+        tools = Tools(
+            kernel=proposals.kernel,
+            build=lambda kernel: build(kernel, self.run.target),
+            judge=self.session.quick,
+            record=self.store.add_trial,
+            report=self._progress,
+        )
+        strategy = STRATEGIES.get(self.run.strategy)(proposals.space, Random(self.run.seed))
+        first = self._remembered(proposals)
+        search = Search(
+            tools,
+            strategy,
+            budget,
+            self.run.target,
+            self.run.id,
+            workers=_workers(self.run.target),
+            first=first,
+        )
+        outcome = search.go()
+        self.notes += (
+            [f"the search ended early: {outcome.ended}"] if outcome.ended == "nothing left to try" else []
+        )
+        return outcome
+
+    def finish(self, outcome: Outcome) -> Trial | None:
+        """The best kernel, judged in full; of an interrupted search the best as far as it was judged."""
+        if outcome.interrupted:
+            self.notes.append("interrupted: the best kernel was judged quickly, not in full")
+            return outcome.accepted[0] if outcome.accepted else None
+        for number, candidate in enumerate(outcome.accepted[:FINALISTS]):
+            self.tell({"stage": "final", "message": f"judging kernel {number + 1} in full, on fresh draws"})
+            trial = self._final(candidate)
+            if trial is not None:
+                return trial
+        return None
+
+    def _final(self, candidate: Trial) -> Trial | None:
+        try:
+            evaluation = self.session.final(candidate.kernel, candidate.evaluation.build)
+        except KernelwrightError as error:
+            self.notes.append(f"the final judgement of {candidate.id} failed: {first_line(error)}")
+            return None
+        trial = Trial(
+            run=self.run.id, kernel=candidate.kernel, evaluation=evaluation, parents=(candidate.id,)
+        )
+        self.store.add_trial(trial)
+        if cost_of(evaluation) is not None:
+            return trial
+        reason = evaluation.verdict.reason if evaluation.verdict else None
+        said = f"{reason.gate}: {reason.message}" if reason else "no verdict"
+        self.notes.append(f"{candidate.id} passed the quick gates and failed in full: {said}")
+        return None
+
+    def _remembered(self, proposals: Proposals) -> list[Choice]:
+        """Best choices of earlier runs on this problem and target, as far as the space still has them."""
+        choices: list[Choice] = []
+        for trial in _best_first(self.store.trials(problem=self.run.problem.hash), self.run.target):
+            try:
+                choice = proposals.space.complete(trial.kernel.proposer.parameters)
+            except UsageError:
+                continue
+            if choice not in choices:
+                choices.append(choice)
+        return choices[:REMEMBERED]
+
+    def _progress(self, done: int, trial: Trial, best: Trial | None) -> None:
+        event: dict[str, Any] = {"stage": "trial", "done": done, "message": _outcome_of(trial.evaluation)}
+        measurement = best.evaluation.measurement if best else None
+        if measurement is not None:
+            event["best_us"] = measurement.kernel.latency_us
+            event["speedup"] = measurement.strongest.ratio if measurement.strongest else None
+        self.tell(event)
+
+
+def open_proposals(problem: Problem, target: Target) -> Proposals:
+    """Trace the reference on shapes alone and cut its graph; ProblemError says why that cannot be done."""
+    from kernelwright.problems.origin import origin_of
+    from kernelwright.problems.outline import outline
+    from kernelwright.problems.trace import traced
+
+    origin = origin_of(problem)
+    captured, reason = traced(origin, outline(origin, problem.base.axes))
+    if captured is None:
+        raise ProblemError(reason)
+    return Proposals.open(problem, captured, target)
+
+
+def _best_first(trials: Iterable[Trial], target: Target) -> list[Trial]:
+    """Accepted trials of template kernels on this target, the cheapest first."""
+    costs = [(cost_of(trial.evaluation), trial) for trial in trials if trial.evaluation.target == target]
+    kept = [(cost, trial) for cost, trial in costs if cost is not None and trial.kernel.proposer.parameters]
+    return [trial for _, trial in sorted(kept, key=lambda pair: pair[0])]
+
+
+def _outcome_of(evaluation: Evaluation) -> str:
+    reason = evaluation.verdict.reason if evaluation.verdict else None
+    if reason is not None:
+        return f"rejected by {reason.gate}: {reason.message}"
+    measurement = evaluation.measurement
+    return f"{measurement.kernel.latency_us:,.0f} us" if measurement else "accepted"
+
+
+def _workers(target: Target) -> int:
+    """Compilers side by side: as many as there are cores."""
+    return target.threads or len(os.sched_getaffinity(0))

@@ -1,0 +1,153 @@
+"""`Diagnosis`: where a reference's time goes, and the most that a perfect kernel could gain.
+
+One row for each operation of the eager reference, from a profile: its share of time, the time that its
+bytes and operations need at the machine's ceilings, and Amdahl's bound: how much faster the whole
+would be if only this part ran at its floor. The whole has a floor of its own, lower than the sum of
+the parts', because operations that are fused need not write what the next one reads.
+
+Not covered: what compilers already fuse; compare with the baselines in the report of `optimize`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelwright.core.problem import Problem
+from kernelwright.core.target import Target
+from kernelwright.execute.bench import Bench
+from kernelwright.measure.ceilings import Ceilings, ceilings
+from kernelwright.measure.floors import reporting_floor
+from kernelwright.measure.profile import Part, Profile, profile
+from kernelwright.verify.slots import Slots
+
+SHOWN = 20
+"""Rows that a report shows; the rest is summed."""
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found."""
+
+    report: dict[str, Any]
+    """As `diagnose --json` prints it."""
+    problem: Problem
+
+
+def diagnosed(
+    problem: Problem, target: Target, seconds: float, tell: Callable[[dict[str, Any]], None]
+) -> Diagnosis:
+    """Profile the eager reference and put its parts beside their floors."""
+    tell({"stage": "ceilings", "message": "what this machine can do"})
+    limits = ceilings(target)
+    tell({"stage": "profile", "message": "running the reference"})
+    with Bench.open(problem, problem.base, target) as bench:
+        slot = Slots(bench).slot("file")
+        eager_us = _eager_us(bench, slot)
+        runs = max(2, min(7, int(seconds / 4 / max(eager_us / 1e6, 1e-3))))
+        found = profile(bench.reference, slot, runs=runs, timeout_s=max(seconds, 30.0))
+    return Diagnosis(_report(problem, target, found, limits, eager_us), problem)
+
+
+def _eager_us(bench: Bench, slot: str) -> float:
+    """Median of five calls, the first thrown away."""
+    bench.baseline("eager")
+    times = sorted([bench.call("eager", slot) for _ in range(6)][1:])
+    return times[2]
+
+
+def _report(
+    problem: Problem, target: Target, found: Profile, limits: Ceilings, eager_us: float
+) -> dict[str, Any]:
+    floor = reporting_floor(problem, limits)
+    rows = [_row(part, found, limits) for part in found.parts[:SHOWN]]
+    rest = found.parts[SHOWN:]
+    if rest:
+        rows.append(_rest(rest, found))
+    gain = eager_us / floor.us if floor.us else None
+    return {
+        "problem": {"name": problem.name, "hash": problem.hash},
+        "target": target.name,
+        "eager_us": eager_us,
+        "floor_us": floor.us or None,
+        "bound": floor.bound,
+        "floor_share": floor.us / eager_us if floor.us else None,
+        "gain": gain,
+        "parts": rows,
+        "summary": _summary(eager_us, floor.us, floor.why, gain, rows, problem),
+    }
+
+
+def _row(part: Part, found: Profile, limits: Ceilings) -> dict[str, Any]:
+    floor_us = _floor_us(part, limits)
+    gain = found.gain_at_floor(part, floor_us if floor_us is not None else 0.0)
+    return {
+        "name": part.name,
+        "kind": " x ".join(str(list(shape)) for shape in part.shapes if shape),
+        "calls": part.calls,
+        "time_us": part.us,
+        "share": part.share,
+        "floor_us": floor_us,
+        "floor_share": floor_us / part.us if floor_us is not None and part.us else None,
+        "gain": gain if math.isfinite(gain) else None,
+        "gain_if_free": found.gain_if_free(part),
+    }
+
+
+def _rest(rest: Sequence[Part], found: Profile) -> dict[str, Any]:
+    us = sum(part.us for part in rest)
+    return {
+        "name": f"{len(rest)} more",
+        "kind": "",
+        "calls": sum(part.calls for part in rest),
+        "time_us": us,
+        "share": us / found.total_us if found.total_us else 0.0,
+        "floor_us": None,
+        "floor_share": None,
+        "gain": None,
+        "gain_if_free": None,
+    }
+
+
+def _floor_us(part: Part, limits: Ceilings) -> float | None:
+    """Reading its inputs once, as float32, or its products, whichever is longer; None without inputs.
+
+    A lower end: what the operation writes is not in the profile and is left out.
+    """
+    sizes = [math.prod(shape) for shape in part.shapes if shape]
+    if not sizes:
+        return None
+    memory = FLOAT_BYTES * sum(sizes) / limits.read_gbs / 1e3
+    return part.calls * max(memory, _product_flops(part) / (limits.fp32_tflops * 1e6))
+
+
+def _product_flops(part: Part) -> float:
+    """Operations of a matrix product, from the sizes of its last two matrices; 0 for anything else."""
+    matrices = [shape for shape in part.shapes if len(shape) >= 2]
+    if part.name.split("::")[-1] not in {"mm", "addmm", "bmm", "baddbmm"} or len(matrices) < 2:
+        return 0.0
+    left, right = matrices[-2], matrices[-1]
+    return 2.0 * math.prod(left) * right[-1]
+
+
+def _summary(
+    eager_us: float,
+    floor_us: float,
+    why: str,
+    gain: float | None,
+    rows: Sequence[dict[str, Any]],
+    problem: Problem,
+) -> list[str]:
+    lines = [f"eager takes {eager_us:,.0f} us"]
+    if gain is None:
+        lines.append(f"no floor is known: {why}")
+    else:
+        lines.append(f"the cheapest way that is known takes {floor_us:,.0f} us ({why}): at most {gain:.2f}x")
+    worth = max((row for row in rows if row["gain"] is not None), key=lambda row: row["gain"], default=None)
+    if worth is not None:
+        lines.append(f"most is to be won in {worth['name']}: {worth['gain']:.2f}x for the whole, alone")
+    lines += [f"weak task: {reason}" for reason in problem.degenerate]
+    return lines

@@ -1,0 +1,99 @@
+"""`Session`: a problem's bench, its ranked baselines, and the two ways a kernel is judged in a search.
+
+Quick: on shared draws, beside the strongest baseline only, losers stopped early. Final: on a fresh
+bench with fresh draws, beside all baselines that come near the strongest, in several processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.core.problem import Problem
+from kernelwright.core.target import Target
+from kernelwright.core.trial import Evaluation
+from kernelwright.evaluate import TIMED_SLOTS, evaluate
+from kernelwright.execute.bench import Bench
+from kernelwright.measure.baselines import BASELINES, Ranked, applicable, rank, strongest
+from kernelwright.measure.ceilings import ceilings
+from kernelwright.measure.paired import stopwatch_for
+from kernelwright.measure.stopwatch import ClockName
+from kernelwright.verify.slots import Slots
+
+NEAR = 1.5
+"""Baselines slower than the fastest by more than this factor are not timed again."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One problem on one target, ready to judge kernels."""
+
+    problem: Problem
+    target: Target
+    slots: Slots
+    ranked: tuple[Ranked, ...]
+    """Every baseline of the target: those timed, fastest first, then those that were not, with the reason."""
+    frozen_weights: bool = False
+
+    @classmethod
+    def open(cls, bench: Bench, *, frozen_weights: bool = False) -> Session:
+        """Make all baselines that can be made, and rank them in a quick pass.
+
+        Ceilings are measured here, where they are not kept yet, so that no search waits for them.
+        """
+        slots = Slots(bench)
+        ceilings(bench.target)
+        return cls(bench.problem, bench.target, slots, _ranked(bench, slots), frozen_weights)
+
+    @property
+    def opponents(self) -> list[str]:
+        """Eager and the baselines that come near the fastest."""
+        near = strongest(self.ranked, keep=len(self.ranked), within=NEAR)
+        eager = [one.name for one in self.ranked if one.name == "eager" and one.timing is not None]
+        return list(dict.fromkeys([*near, *eager]))
+
+    def quick(self, kernel: Kernel, build: Build, incumbent: float | None) -> Evaluation:
+        """Judge on shared draws, beside the strongest baseline."""
+        return evaluate(
+            self.problem,
+            kernel,
+            self.target,
+            "quick",
+            self.slots,
+            build=build,
+            baselines=strongest(self.ranked, keep=1),
+            incumbent=incumbent,
+            frozen_weights=self.frozen_weights,
+        )
+
+    def final(self, kernel: Kernel, build: Build) -> Evaluation:
+        """Judge in full, in fresh processes and on fresh draws, beside all opponents."""
+        with Bench.open(self.problem, self.problem.base, self.target) as bench:
+            return evaluate(
+                self.problem,
+                kernel,
+                self.target,
+                "full",
+                Slots(bench),
+                build=build,
+                baselines=self.opponents,
+                frozen_weights=self.frozen_weights,
+            )
+
+
+def _ranked(bench: Bench, slots: Slots) -> tuple[Ranked, ...]:
+    clock: ClockName = "outside" if bench.target.name == "cpu" else "events"
+    drawn = [slots.slot("file", number) for number in range(TIMED_SLOTS)]
+    reasons = applicable(bench.problem, bench.target.name, clock)
+    for name in BASELINES[bench.target.name]:
+        reasons[name] = reasons[name] or bench.baseline(name)
+    ready = [name for name, reason in reasons.items() if reason is None]
+    stopwatch, refused = stopwatch_for(bench, ready, drawn)
+    reasons |= refused
+    timed = rank(stopwatch, [name for name in ready if name not in refused], drawn)
+    return (*timed, *_untimed(reasons))
+
+
+def _untimed(reasons: dict[str, str | None]) -> Sequence[Ranked]:
+    return [Ranked(name, None, reason) for name, reason in reasons.items() if reason is not None]
