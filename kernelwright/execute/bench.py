@@ -27,10 +27,10 @@ from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
 from kernelwright.execute.arena import Arena
-from kernelwright.execute.faults import failure_of, our_error
+from kernelwright.execute.faults import failure_of, is_misuse, our_error
 from kernelwright.execute.known_good import known_good
 from kernelwright.execute.memory import read_memory, write_memory
-from kernelwright.execute.native import compiled
+from kernelwright.execute.native import PATH_VARIABLE, compiled
 from kernelwright.execute.reports import (
     CallReport,
     CandidateFailed,
@@ -95,7 +95,6 @@ class Bench:
         allowed = tuple(sorted(os.sched_getaffinity(0)))
         chosen = cores or (allowed[: target.threads] if target.threads else allowed)
         bench = cls(problem, workload or problem.base, target, chosen, weights_seed, timeout_s)
-        compiled()
         opened = False
         try:
             bench._start(limits)
@@ -246,8 +245,8 @@ class Bench:
             samples = read_memory(worker.pid, pieces) if pieces else []
             us = (time.perf_counter_ns() - start) / 1e3
         except WorkerFailure as error:
-            if subject != "kernel":
-                raise our_error(error, f"baseline {subject}") from error
+            if subject != "kernel" or is_misuse(error):
+                raise our_error(error, f"'{subject}'") from error
             return CallReport(subject, failure=self._blame(error))
         failure = self._failure_in(reply)
         if failure is not None:
@@ -273,11 +272,12 @@ class Bench:
 
     def _start(self, limits: Limits | None) -> None:
         preload = ("torch", OPS)
+        env = {PATH_VARIABLE: str(compiled())}
         if self.device == "cuda":
-            self.reference = self.candidate = Worker.start("bench", Limits.trusted(), preload=preload)
+            self.reference = self.candidate = Worker.start("bench", Limits.trusted(), None, env, preload)
             return
         self._arena = Arena()
-        env = timed_environment(len(self.cores))
+        env.update(timed_environment(len(self.cores)))
         fds = (self._arena.fd,)
         self.reference = Worker.start(
             "reference", Limits.trusted(), self.cores, env, preload, pass_fds=fds, wait=False
@@ -365,6 +365,8 @@ class Bench:
         try:
             reply = self._request(self.candidate, op, self.timeout_s, **parameters) or {}
         except WorkerFailure as error:
+            if is_misuse(error):
+                raise our_error(error, f"'{op}'") from error
             raise CandidateFailed(self._blame(error)) from error
         failure = self._failure_in(reply)
         if failure is not None:

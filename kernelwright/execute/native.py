@@ -21,6 +21,8 @@ from kernelwright.core.config import cache_dir
 from kernelwright.core.errors import EnvironmentFault, InternalFault, first_line
 
 FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-ldl")
+PATH_VARIABLE = "KERNELWRIGHT_LAUNCHER"
+"""Environment variable of a worker: where its launcher lies."""
 _ABI = 1
 _COMPILE_SECONDS = 120
 
@@ -111,8 +113,11 @@ def _declare(library: c.CDLL) -> None:
 def compiled() -> Path:
     """Path of the shared object, compiled now if it is not in the cache.
 
-    Workers may not write there, so whoever starts them calls this first.
+    Workers may neither write there nor run a compiler: whoever starts one compiles first, and hands
+    the path over in `KERNELWRIGHT_LAUNCHER`.
     """
+    if PATH_VARIABLE in os.environ:
+        return Path(os.environ[PATH_VARIABLE])
     source = files("kernelwright.execute").joinpath("launcher.cpp").read_text(encoding="utf-8")
     cxx = compiler()
     key = sha256("\0".join([source, *FLAGS, _version(cxx)]).encode()).hexdigest()[:24]

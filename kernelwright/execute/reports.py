@@ -7,8 +7,8 @@ report carry it there; those that return a bare number raise `CandidateFailed`, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from kernelwright.core.errors import KernelwrightError, UsageError
 from kernelwright.core.verdict import ReasonKind
@@ -73,8 +73,6 @@ class RunReport:
     tensors: tuple[TensorReport, ...] = ()
     """Outputs, then mutated tensors, in the problem's order."""
     failure: Failure | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    """Strides and aliasing of the outputs, for the contract gate."""
 
 
 Position = tuple[int, int, int]

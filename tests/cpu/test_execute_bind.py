@@ -132,7 +132,7 @@ MALFORMED: dict[str, tuple[Plan, str]] = {
         plan(library({"buffer": "x", "shape": [2], "strides": [-1]})),
         "0 or more",
     ),
-    "repeat index is an axis": (plan({"kind": "repeat", "index": "rows", "count": 1, "steps": []}), "is an axis"),
+    "repeat over an axis": (plan({"kind": "repeat", "index": "rows", "count": 1, "steps": []}), "is an axis"),
     "repeat without end": (plan({"kind": "repeat", "index": "i", "count": 10**9, "steps": []}), "count"),
     "repeat of repeats without end": (
         plan({"kind": "repeat", "index": "i", "count": 9999, "steps": [
@@ -183,9 +183,14 @@ def test_waiting_is_acyclic_or_refused(afters: list[list[int]]) -> None:
     assert [set(step.after) for step in bound.run] == [set(after) for after in afters]
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
-                    max_leaves=6))  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(value=JSON)
 @settings(max_examples=80, deadline=None)
 def test_any_library_argument_binds_or_is_refused(value: Any) -> None:
     try:

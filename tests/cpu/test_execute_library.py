@@ -84,12 +84,13 @@ def test_a_fresh_result_becomes_the_buffer(where: str) -> None:
         outputs=(spec("out", "n", 4, 6, 6),),
     )
     step = library(
-        "aten.convolution.out", {"buffer": "x"}, {"buffer": "w"}, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1,
+        "aten.convolution.out",
+        {"buffer": "x"}, {"buffer": "w"}, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1,
         outputs=("y" if where == "scratch" else "out",),
     )  # fmt: skip
     buffers = [
-        tensor("x", "input", "n", 3, 8, 8), tensor("w", "weight", 4, 3, 3, 3), tensor("out", "output", "n", 4, 6, 6),
-        tensor("y", "scratch", "n", 4, 6, 6),
+        tensor("x", "input", "n", 3, 8, 8), tensor("w", "weight", 4, 3, 3, 3),
+        tensor("out", "output", "n", 4, 6, 6), tensor("y", "scratch", "n", 4, 6, 6),
     ]  # fmt: skip
     after = [{"kind": "copy", "source": "y", "destination": "out"}] if where == "scratch" else []
     made = kernel(conv, "", buffers, [step, *after])
