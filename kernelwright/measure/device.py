@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelwright.core.errors import UsageError
+from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.reports import CandidateFailed, Failure
 from kernelwright.measure.baselines import OWN_GRAPHS, OWN_GRAPHS_REASON
 from kernelwright.measure.schedule import Round
 from kernelwright.measure.stopwatch import ClockName, Resolution, Sentinels
+from kernelwright.sandbox import CallFailed, WorkerDied, WorkerTimedOut
 
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
@@ -30,6 +32,8 @@ WINDOW_US = 250.0
 CYCLES_PER_US = 2000
 """Upper bound of a GPU's clock, to turn a lead into cycles of a spin."""
 LEAD_MARGIN_US = 50.0
+PATIENT_S = 120.0
+"""Longest time for one block of windows."""
 
 
 class DeviceClock:
@@ -74,8 +78,16 @@ class DeviceClock:
         return {"sm_mhz": [min(seen), max(seen)] if seen else None, "celsius": hottest or None}
 
     def _ask(self, function: str, **parameters: Any) -> Any:
-        reply = self._bench.reference.call(f"{OPS}:{function}", timeout_s=300.0, **parameters)
+        """Work in which a candidate may take part; its worker is replaced if it lost the device."""
+        try:
+            reply = self._bench.candidate.call(f"{OPS}:{function}", timeout_s=PATIENT_S, **parameters)
+        except (WorkerDied, WorkerTimedOut) as error:
+            raise CandidateFailed(failure_of(error)) from error
+        except CallFailed as error:
+            raise our_error(error, f"'{function}' of the device clock") from error
         if isinstance(reply, dict) and "failure" in reply:
+            if reply["poisoned"]:
+                self._bench.candidate.stop()
             raise CandidateFailed(Failure(*reply["failure"]))
         return reply
 
@@ -145,7 +157,7 @@ def device_clock(
         return events, {}
     replay = ReplayClock(bench, subjects, slots)
     if subjects[0] in replay.reasons or len(replay.reasons) >= len(subjects) - 1:
-        bench.reference.call(f"{OPS}:release")
+        bench.candidate.call(f"{OPS}:release")
         return events, {}
     return replay, replay.reasons
 

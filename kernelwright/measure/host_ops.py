@@ -1,4 +1,7 @@
-"""Worker side of the outside clock: fixed pieces of work that show whether the machine holds still."""
+"""Worker side of the outside clock: memory touched beforehand, and sentinels.
+
+Sentinels are fixed pieces of work whose times show whether the machine holds still.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from typing import Any
 
 import torch
 
-_COPY_FLOATS = 4 << 20
+_COPY_FLOATS = 8 << 20
 _PRODUCT = 512
 _REPEATS = 3
 
 
 def sentinels(state: dict[str, Any]) -> dict[str, float]:
-    """Microseconds of a copy of 16 MiB and of a product of 512 squared; shortest of three."""
+    """Microseconds of a copy of 32 MiB and of a product of 512 squared; shortest of three."""
     if "sentinels" not in state:
         source, square = torch.ones(_COPY_FLOATS), torch.ones(_PRODUCT, _PRODUCT)
         state["sentinels"] = (source, torch.empty_like(source), square, torch.empty_like(square))
@@ -23,6 +26,13 @@ def sentinels(state: dict[str, Any]) -> dict[str, float]:
         "copy_us": _shortest_us(lambda: sink.copy_(source)),
         "product_us": _shortest_us(lambda: torch.mm(square, square, out=product)),
     }
+
+
+def prefault(state: dict[str, Any], *, nbytes: int) -> None:
+    """Write `nbytes` of memory once and free them; the allocator keeps them for later calls."""
+    if state.get("prefaulted", 0) < nbytes:
+        torch.empty(nbytes, dtype=torch.uint8).fill_(0)
+        state["prefaulted"] = nbytes
 
 
 def _shortest_us(work: Callable[[], Any]) -> float:

@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from kernelwright.core.dtypes import ITEM_BYTES
 from kernelwright.core.expr import evaluate
+from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.reports import CandidateFailed, Failure
 from kernelwright.measure.clock import outside_resolution
 from kernelwright.measure.schedule import Round
 from kernelwright.measure.stopwatch import ClockName, Resolution, Sentinels
 from kernelwright.measure.witness import Witness, secret_positions
+from kernelwright.sandbox import Worker, WorkerFailure
 
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
+
+MAX_PREFAULT_BYTES = 4 << 30
+"""Memory that each worker touches before it is timed, at most."""
 
 
 class OutsideClock:
@@ -40,10 +45,19 @@ class OutsideClock:
         ]
 
     def warm(self, subjects: Sequence[str], slots: Sequence[str], calls: int) -> None:
-        """`calls` untimed calls of each subject on each slot."""
+        """`calls` untimed calls of each subject on each slot, in rounds as they are timed later.
+
+        Memory is touched beforehand, enough for every slot's outputs and the graph's intermediates, so
+        that no timed call meets a page for the first time.
+        """
         for name in subjects:
+            self._bench.flush(name)
+            self._prefault(name, len(slots))
+        self.sentinels()
+        for _ in range(calls):
             for slot in slots:
-                for _ in range(calls):
+                for name in subjects:
+                    self._bench.flush(name)
                     self._bench.call(name, slot)
 
     def block(self, rounds: Sequence[Round]) -> list[dict[str, float]]:
@@ -52,7 +66,7 @@ class OutsideClock:
 
     def sentinels(self) -> Sentinels:
         """A copy and a product in the reference worker, which no candidate enters."""
-        found: Sentinels = self._bench.reference.call("kernelwright.measure.host_ops:sentinels")
+        found: Sentinels = self._ask(self._bench.reference, "sentinels")
         return found
 
     def resolution(self) -> Resolution:
@@ -62,6 +76,19 @@ class OutsideClock:
     def facts(self) -> dict[str, Any]:
         """How calls were made."""
         return {"flush": "read", "cores": list(self._bench.cores)}
+
+    def _prefault(self, subject: str, slots: int) -> None:
+        wanted = sum(self._sizes) * (slots + 2) + 2 * (self._bench.problem.graph_bytes or 0)
+        worker = self._bench.candidate if subject == "kernel" else self._bench.reference
+        self._ask(worker, "prefault", nbytes=min(wanted, MAX_PREFAULT_BYTES))
+
+    def _ask(self, worker: Worker, function: str, **parameters: Any) -> Any:
+        try:
+            return worker.call(f"kernelwright.measure.host_ops:{function}", 60.0, **parameters)
+        except WorkerFailure as error:
+            if worker is self._bench.candidate:
+                raise CandidateFailed(failure_of(error)) from error
+            raise our_error(error, f"'{function}' beside a measurement") from error
 
     def _timed(self, name: str, slot: str) -> float:
         positions = secret_positions(self._sizes, self._items)

@@ -36,7 +36,7 @@ class Rule:
     """Processes, each fresh."""
     warmup: int = 2
     """Untimed calls of each subject on each slot."""
-    max_drift: float = 0.10
+    max_drift: float = 0.15
     """A block whose sentinels differ by more than this share is taken again."""
     max_discarded: int = 4
     """Blocks of each process that may be taken again; afterwards they are kept, and it is said."""
