@@ -77,11 +77,11 @@ class Search:
         self._outcome = Outcome()
 
     def go(self) -> Outcome:
-        """Search; returns what was found, also after Ctrl-C."""
+        """Search; returns what was found, also after Ctrl-C. What has begun is judged: one trial at least."""
         outcome = self._outcome
         with Interrupts() as interrupts, Ahead(self._tools.build, self._workers) as ahead:
             for choice, kernel in self._pairs(ahead, interrupts):
-                if interrupts.asked or self._budget.left <= 0:
+                if interrupts.asked or (self._budget.left <= 0 and outcome.trials):
                     break
                 self._try(choice, kernel, ahead)
             outcome.interrupted = interrupts.asked
@@ -108,7 +108,7 @@ class Search:
             return []
         pairs: list[tuple[Choice, Kernel]] = []
         while not pairs:
-            choices = self._ask(2 * self._workers)
+            choices = self._ask(2 * self._workers if self._costs else self._workers)
             if not choices:
                 return []
             pairs = [(choice, kernel) for choice in choices if (kernel := self._fresh(choice)) is not None]
