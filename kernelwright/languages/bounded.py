@@ -18,6 +18,8 @@ from pathlib import Path
 
 from kernelwright.core.errors import EnvironmentFault
 
+COMPILE_SECONDS = 120.0
+"""Wall clock for one run of a compiler."""
 LOG_BYTES = 1 << 20
 """What is kept of a tool's output; real compiler errors are far shorter."""
 FILE_BYTES = 1 << 30
@@ -44,14 +46,15 @@ def run_bounded(
     argv: Sequence[str],
     folder: Path,
     *,
-    seconds: float = 120.0,
+    seconds: float | None = None,
     memory_bytes: int = 4 << 30,
     settings: Mapping[str, str] | None = None,
 ) -> Ended:
     """Run `argv` in `folder` with nothing on stdin; returns its stdout and stderr as one text.
 
-    `settings` are environment variables of the tool's own.
+    `settings` are environment variables of the tool's own; `seconds` is `COMPILE_SECONDS` if not given.
     """
+    seconds = COMPILE_SECONDS if seconds is None else seconds
     limits = {"c": 0, "v": memory_bytes >> 10, "f": FILE_BYTES >> 9, "t": int(seconds) + 1}
     ulimits = "; ".join(f"ulimit -{letter} {value}" for letter, value in limits.items())
     command = ["/bin/sh", "-c", f"{ulimits}; exec {shlex.join(argv)}"]

@@ -14,7 +14,10 @@ _TOKENS = re.compile(
     re.DOTALL,
 )
 _LINKAGE = re.compile(r'\bextern\s*"C"\s*')
-_HEAD = re.compile(r"\bvoid\s+(?:__\w+__\s*\([^()]*\)\s*)*([A-Za-z_]\w*)\s*\(([^()]*)\)\s*(?:noexcept\s*)?\{")
+_WORDS = {"if", "for", "while", "switch", "catch", "return", "else", "new", "case", "do"}
+_HEAD = re.compile(
+    r"\b([A-Za-z_][\w:]*)[\s*]+(?:__\w+__\s*\([^()]*\)\s*)*([A-Za-z_]\w*)\s*\(([^()]*)\)\s*(?:noexcept\s*)?\{"
+)
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*(\[[^\]]*\]\s*)?$")
 
 
@@ -29,9 +32,10 @@ class CParameter:
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """A function definition returning void."""
+    """A function definition."""
 
     name: str
+    returns: str
     line: int
     parameters: tuple[CParameter, ...]
     is_global: bool
@@ -49,9 +53,12 @@ def functions(text: str) -> list[CFunction]:
     found: list[CFunction] = []
     for start, end in _regions(plain):
         for head in _HEAD.finditer(plain, start, end):
-            before = plain[max(start, _statement_start(plain, head.start())) : head.start()]
-            line = plain.count("\n", 0, head.start(1)) + 1
-            found.append(CFunction(head.group(1), line, _parameters(head.group(2)), "__global__" in before))
+            returns, name, parameters = head.groups()
+            if {returns, name} & _WORDS:
+                continue
+            before = plain[max(start, _statement_start(plain, head.start())) : head.start(2)]
+            line = plain.count("\n", 0, head.start(2)) + 1
+            found.append(CFunction(name, returns, line, _parameters(parameters), "__global__" in before))
     return found
 
 

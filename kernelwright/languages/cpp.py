@@ -83,8 +83,7 @@ class CppLanguage(Language):
         _write(folder, self._files(kernel))
         made = _assemble(folder, kernel.options)
         if not made.ok:
-            _blame(folder)
-            return Compiled(None, made.output, lasting=not made.timed_out)
+            return _failed(folder, made)
         return _link(folder, list(signatures(kernel.plan, "call")), made.output)
 
     def _files(self, kernel: Kernel) -> dict[str, str]:
@@ -156,13 +155,25 @@ def _link(folder: Path, entries: list[str], log: str) -> Compiled:
         [*compiler(), "-shared", "-fPIC", "-fopenmp", "-o", "kernel.so", "kw_unit.s"], folder
     )
     if not linked.ok:
-        _blame(folder)
-        return Compiled(None, log + linked.output, lasting=not linked.timed_out)
+        return _failed(folder, linked, log)
     return Compiled(folder / "kernel.so", log + linked.output)
 
 
-def _blame(folder: Path) -> None:
-    """Raise EnvironmentFault where not even a trivial kernel compiles and links."""
+def _failed(folder: Path, ended: Ended, log: str = "") -> Compiled:
+    """A failed build; EnvironmentFault where not even a trivial kernel compiles and links."""
+    command = " ".join(compiler())
+    if command not in _proven:
+        _probe(folder)
+        _proven.add(command)
+    by_kernel = not ended.timed_out and "signal terminated program" not in ended.output
+    return Compiled(None, log + ended.output, lasting=by_kernel)
+
+
+_proven: set[str] = set()
+"""Compilers that this process has seen compile a trivial kernel."""
+
+
+def _probe(folder: Path) -> None:
     (folder / "kw_probe.cpp").write_text(PROBE)
     probe = run_bounded(
         [*compiler(), *FLAGS, "-shared", "-o", "kw_probe.so", "kw_probe.cpp"], folder, seconds=60

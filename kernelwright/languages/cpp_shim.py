@@ -44,11 +44,11 @@ def unit(path: str, text: str, entries: dict[str, Signature]) -> str:
 
 def _checks(path: str, entry: str, signature: Signature, line: int | None) -> list[str]:
     place = f'#line {line} "{path}"' if line else '#line 1 "kernelwright shim"'
-    kind = f"kw_shim::signature<decltype(&::{entry})>"
+    kind = f"kw_shim::kw_signature<decltype(&::{entry})>"
     conditions = [
-        (f"{kind}::returns_nothing", f"{entry}: the function must return void"),
+        (f"{kind}::kw_returns_nothing", f"{entry}: the function must return void"),
         (
-            f"{kind}::count == {len(signature)}",
+            f"{kind}::kw_count == {len(signature)}",
             f"{entry}: the plan passes {len(signature)} arguments ({describe(signature)})",
         ),
         *(_fits(entry, index, parameter) for index, parameter in enumerate(signature)),
@@ -61,9 +61,9 @@ def _fits(entry: str, index: int, parameter: Parameter) -> tuple[str, str]:
     if parameter.dtype is None:
         return "false", f"{where}, which exists only on CUDA"
     tag = "boolean" if parameter.dtype == "bool" else parameter.dtype
-    check = "buffer" if parameter.kind == "buffer" else "number"
+    check = "kw_buffer" if parameter.kind == "buffer" else "kw_number"
     wanted = C_TYPES[parameter.dtype] + (" *" if parameter.kind == "buffer" else "")
-    condition = f"kw_shim::{check}<decltype(&::{entry}), {index}, kw_shim::{tag}>()"
+    condition = f"kw_shim::{check}<decltype(&::{entry}), {index}, kw_shim::kw_{tag}>()"
     return condition, f"{where} of dtype {parameter.dtype}: declare it '{wanted}'"
 
 
@@ -76,5 +76,5 @@ def _shim(entry: str) -> str:
     return "\n".join([
         f'#line 1 "kernelwright shim of {entry}"',
         f'extern "C" __attribute__((visibility("default"))) void kw_{entry}(void *const *kw_args);',
-        f"void kw_{entry}(void *const *kw_args) {{ kw_shim::invoke(&::{entry}, kw_args); }}",
+        f"void kw_{entry}(void *const *kw_args) {{ kw_shim::kw_invoke(&::{entry}, kw_args); }}",
     ])  # fmt: skip

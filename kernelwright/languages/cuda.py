@@ -169,7 +169,7 @@ def _nvrtc(
         return f"{ended.output}\nthe compiler ended with code {ended.code}".strip(), "failed", False
     if reply["status"] == "lacking":
         raise EnvironmentFault(f"{reply['log'].splitlines()[0]}; pip install 'kernelwright[cuda]' again")
-    return reply["log"], reply["status"], True
+    return reply["log"], reply["status"], reply["status"] != "broken"
 
 
 def _nvcc(folder: Path, name: str, options: list[str], target: Target) -> Ended:
@@ -177,8 +177,14 @@ def _nvcc(folder: Path, name: str, options: list[str], target: Target) -> Ended:
     return run_bounded([*nvcc, "-o", "kernel.cubin", name], folder)
 
 
+_proven: set[tuple[bool, str]] = set()
+"""Compiler and architecture that this process has seen compile a trivial kernel."""
+
+
 def _blame(target: Target, folder: Path) -> None:
     """Raise EnvironmentFault where not even a trivial kernel compiles."""
+    if (_uses_nvcc(), target.arch) in _proven:
+        return
     probe = folder / "kw_probe"
     probe.mkdir()
     (probe / "probe.cu").write_text(PROBE)

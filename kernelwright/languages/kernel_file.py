@@ -66,7 +66,8 @@ def read_kernel(path: str | Path, problem: Problem, target: Target) -> Kernel:
 def _cpp(path: Path, text: str, problem: Problem) -> Kernel:
     said = read_annotations(path.name, text)
     if said.plan is None:
-        chosen = _chosen(path, functions(text), said, 'extern "C" void')
+        found = [item for item in functions(text) if item.returns == "void"]
+        chosen = _chosen(path, found, said, 'extern "C" void')
         namer = Namer(problem, said.scratch)
         steps = tuple(Call(entry=item.name, args=_c_args(path, item, namer)) for item in chosen)
         plan = Plan(buffers=namer.finish(path.name), run=steps)

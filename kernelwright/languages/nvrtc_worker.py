@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def compile_source(nvrtc: Any, request: dict[str, Any]) -> dict[str, str]:
-    """`built` or `failed` with NVRTC's log, or `lacking` where NVRTC itself is at fault."""
+    """`built` or `failed` with NVRTC's log, `broken` for its other errors, `lacking` without NVRTC."""
     names = [name.encode() for name in request["headers"]]
     texts = [text.encode() for text in request["headers"].values()]
     options = [option.encode() for option in request["options"]]
@@ -40,7 +40,7 @@ def compile_source(nvrtc: Any, request: dict[str, Any]) -> dict[str, str]:
         return {"status": "built", "log": text}
     if error == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
         return {"status": "failed", "log": text}
-    return {"status": "lacking", "log": f"NVRTC failed with {error.name}\n{text}"}
+    return {"status": "broken", "log": f"NVRTC failed with {error.name}\n{text}"}
 
 
 def _fetch(size_of: Any, copy_to: Any, program: Any) -> bytes:

@@ -24,6 +24,9 @@ _PARAMETERS = re.compile(r"(\.visible \.entry (\w+)\()(.*?)(\n?\))", re.DOTALL)
 _SHARED = re.compile(r"\.extern \.shared \.align \d+ \.b8 global_smem\[\];")
 _HEADER = re.compile(r"^\.(version|target|address_size)[^\n]*\n", re.MULTILINE)
 
+ORDINARY = (RuntimeError, ValueError, TypeError, AssertionError, LookupError, AttributeError, ArithmeticError)
+"""What Triton's compiler raises besides its own errors when a kernel makes no sense to it."""
+
 
 class Rejected(Exception):
     """The kernel asks for what a sealed kernel may not have."""
@@ -51,7 +54,7 @@ def answer(triton: Any, backend: Any, request: dict[str, Any]) -> dict[str, Any]
         cubin, facts = compile_all(triton, backend, module, request)
     except Rejected as rejection:
         return {"status": "failed", "log": str(rejection)}
-    except Exception as error:
+    except (triton.TritonError, *ORDINARY) as error:
         return {"status": "failed", "log": explain(error, request["path"], request["lines"])}
     Path("kernel.cubin").write_bytes(cubin)
     return {"status": "built", "log": "", "facts": facts}
