@@ -36,6 +36,8 @@ CPU_ALIGNMENT = 64
 """Bytes: outputs and scratch on a CPU may be written by full cache lines."""
 _POISON = 0xFF
 """Each byte of a poisoned buffer: NaN in every floating type, -1 in every signed integer."""
+_MARGIN = 64
+"""Elements behind a poisoned buffer that nothing may write."""
 
 
 class _Entries(Protocol):
@@ -105,17 +107,21 @@ class Runner:
         """Run on `args`, as `forward` takes them. Outputs, then mutated tensors, in the problem's order.
 
         Outputs are new tensors; mutated ones are the caller's, changed in place. On a device the
-        work is enqueued on the current stream. `poison` fills outputs and scratch with 0xFF first.
+        work is enqueued on the current stream. `poison` fills outputs and scratch with 0xFF first,
+        and a margin behind each of them: KernelFault where that was written.
         """
         with torch.no_grad():
             tensors = self._admit(args)
             if self.promises.empty:
                 self._allocate(self.plan.with_role("output"), tensors, frozenset())
             else:
-                self._allocate(self.plan.with_role("output", "scratch"), tensors, self._adopted)
+                fresh = self.plan.with_role("output", "scratch")
+                self._allocate(fresh, tensors, self._adopted, _MARGIN if poison else 0)
                 if poison:
                     self._poison(tensors)
                 self._execute(self._run, tensors, self._adopted)
+                if poison:
+                    self._check_margins(tensors)
         return [tensors[name] for name in self.promises.results]
 
     def close(self) -> None:
@@ -195,15 +201,21 @@ class Runner:
         return tensors
 
     def _allocate(
-        self, buffers: Sequence[BoundBuffer], tensors: dict[str, torch.Tensor], adopted: frozenset[str]
+        self,
+        buffers: Sequence[BoundBuffer],
+        tensors: dict[str, torch.Tensor],
+        adopted: frozenset[str],
+        margin: int = 0,
     ) -> None:
         for buffer in buffers:
             if buffer.name not in adopted:
-                tensors[buffer.name] = self._empty(buffer)
+                tensors[buffer.name] = self._empty(buffer, margin)
 
-    def _empty(self, buffer: BoundBuffer) -> torch.Tensor:
+    def _empty(self, buffer: BoundBuffer, margin: int) -> torch.Tensor:
+        """A new tensor; its storage has `margin` more elements behind the last."""
         try:
-            tensor = torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
+            flat = torch.empty(buffer.numel + margin, dtype=getattr(torch, buffer.dtype), device=self.device)
+            tensor = flat[: buffer.numel].view(buffer.shape)
         except (RuntimeError, MemoryError) as error:
             raise KernelFault(f"no memory for buffer '{buffer.name}' of {buffer.nbytes} bytes") from error
         if self.device.type == "cpu" and tensor.data_ptr() % CPU_ALIGNMENT:
@@ -213,7 +225,14 @@ class Runner:
     def _poison(self, tensors: Mapping[str, torch.Tensor]) -> None:
         for buffer in self.plan.with_role("output", "scratch"):
             if buffer.name in tensors and buffer.numel:
-                tensors[buffer.name].view(-1).view(torch.uint8).fill_(_POISON)
+                _stored_bytes(tensors[buffer.name]).fill_(_POISON)
+
+    def _check_margins(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        for buffer in self.plan.with_role("output", "scratch"):
+            if buffer.numel and buffer.name not in self._adopted:
+                margin = _stored_bytes(tensors[buffer.name])[buffer.nbytes :]
+                if bool((margin != _POISON).any()):
+                    raise KernelFault(f"a step wrote behind the end of '{buffer.name}'")
 
     def _execute(
         self,
@@ -243,6 +262,11 @@ def runner_for(
     """A runner at the axes that these arguments have; KernelRefused outside the kernel's domain."""
     tensors = dict(zip((spec.name for spec in problem.inputs), split_arguments(problem, args), strict=True))
     return Runner(kernel, build, problem, axes_of(problem, tensors), device)
+
+
+def _stored_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """All bytes of a tensor's storage, those behind its last element included."""
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
 
 
 def _adoptable(plan: BoundPlan, segments: Sequence[Program | LibraryCall]) -> frozenset[str]:
