@@ -245,3 +245,36 @@ def test_workers_die_with_a_parent_that_simply_ends() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert soon(lambda: not any(map(runs, map(int, done.stdout.split()))))
+
+
+FORKING = """
+import os, time
+from kernelwright.sandbox import Limits, Worker
+worker = Worker.start("w", Limits.trusted())
+copy = os.fork()
+if copy == 0:
+    del worker
+    time.sleep(30)
+    os._exit(0)
+print(worker.pid, copy, flush=True)
+worker.call("sandbox_functions:hang_in_c", timeout_s=60)
+"""
+
+
+@linux
+def test_a_forked_copy_of_the_parent_neither_kills_nor_keeps_its_workers() -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", FORKING],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert parent.stdout is not None
+    worker, copy = (int(word) for word in parent.stdout.readline().split())
+    time.sleep(0.3)
+    assert runs(worker)  # the copy has dropped its Worker, and that changed nothing
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    assert soon(lambda: not runs(worker))
+    assert runs(copy)
+    os.kill(copy, signal.SIGKILL)
