@@ -103,6 +103,8 @@ def _python(path: Path, text: str, problem: Problem) -> Kernel:
 
 def _triton_plan(path: Path, text: str, problem: Problem, said: Annotations) -> Plan:
     jitted = extract(path.name, text).functions
+    if not jitted:
+        raise UsageError(f"kernel '{path}': no @triton.jit function; write one, or a class '{ENTRY}'")
     names = said.entries or list(jitted)
     namer = Namer(problem, said.scratch)
     warps = parse_options(said.options).compiler.get("num_warps", 4)
