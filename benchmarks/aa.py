@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from statistics import fmean, variance
 from typing import Any
 
 import torch
@@ -63,7 +65,7 @@ def _some(problem: Problem, target: Target, keys: dict[int, str], ledger: Ledger
         subject = _itself(bench)
         for number, key in keys.items():
             found = paired(bench, subject, ["eager"], SLOTS, RULE)
-            ledger.append(key, series=number, **_summary(found), environment=facts)
+            ledger.append(key, series=number, pair=bench.candidate.pid, **_summary(found), environment=facts)
 
 
 def _itself(bench: Bench) -> str:
@@ -97,7 +99,21 @@ def _report(ledger: Ledger, keys: set[str], seconds: float) -> None:
     spread = sorted(abs(row["ratio"] - 1) for row in rows)
     print(f"{len(rows)} series in {ledger.path}: {dict(counts)}; false alarms: {alarms}")
     print(f"distance of the ratio from 1: median {spread[len(spread) // 2]:.4f}, largest {spread[-1]:.4f}")
+    print(f"standard deviation of log-ratios between worker pairs: {_between(rows)}")
     print(f"this run took {seconds:.1f} s")
+
+
+def _between(rows: list[dict[str, Any]]) -> str:
+    """Standard deviation of the pairs' mean log-ratio, less what series within a pair scatter by."""
+    pairs: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for row in rows:
+        pairs[row["command"], row["pair"]].append(math.log(row["ratio"]))
+    several = [logs for logs in pairs.values() if len(logs) > 1]
+    if len(several) < 2:
+        return "needs two pairs of several series"
+    seen = variance(fmean(logs) for logs in several)
+    within = fmean(variance(logs) / len(logs) for logs in several)
+    return f"{math.sqrt(max(seen - within, 0.0)):.4f} from {len(several)} pairs"
 
 
 def _options() -> argparse.Namespace:
