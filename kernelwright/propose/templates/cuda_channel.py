@@ -34,6 +34,8 @@ from kernelwright.propose.templates.cuda_text import (
 
 SHORT = 4096
 """Rows below this many elements do not fill several blocks."""
+MANY = 2**20
+"""Rows below this many elements fit a cluster: where there are many, `cuda_row` serves them."""
 
 
 class CudaChannel:
@@ -50,8 +52,9 @@ class CudaChannel:
         kept, reduced = along_rows(region)
         if not contiguous(region, reduced) and contiguous(region, kept):
             return "the kept dimension is the contiguous one"
-        if math.prod(region.dims[dim].extent for dim in reduced) < SHORT:
-            return "the rows are short"
+        rows, length = (math.prod(region.dims[dim].extent for dim in dims) for dims in (kept, reduced))
+        if length < SHORT or (rows >= 4 * MULTIPROCESSORS and length < MANY):
+            return "the rows are short, or many enough to fill the device"
         return aliasing(region) or racing(Schedule(region, online=False))
 
     def space(self, region: Region) -> Space:

@@ -334,9 +334,9 @@ class _Column:
     def _kept_loop(self, ok: str | None) -> Loop:
         """A loop of one step over this thread's own results."""
         return Loop(
-            region=self.region, sizes=self.sizes, pointers=self.pointers,
-            walk=self.loop.walk, steps=1, unroll=1, step=[], ok=ok, all_ok="", decompose=[], flat="k", index=lambda dim: f"i{dim}", lanewise=True,
-            known=self.schedule.at_hand(),
+            region=self.region, sizes=self.sizes, pointers=self.pointers, walk=self.loop.walk,
+            steps=1, unroll=1, step=[], ok=ok, all_ok="", decompose=[], flat="k",
+            index=lambda dim: f"i{dim}", lanewise=True, known=self.schedule.at_hand(),
         )  # fmt: skip
 
     def _stores(self) -> list[str]:

@@ -19,7 +19,7 @@ STORED: dict[Dtype, str] = {
 }  # fmt: skip
 """Types of elements in memory."""
 
-HEADER = frozenset({"cuda_math.cuh", "cuda_memory.cuh"})
+HEADER = frozenset({"cuda_asm.cuh", "cuda_math.cuh", "cuda_memory.cuh"})
 REDUCE_HEADER = HEADER | {"cuda_reduce.cuh"}
 
 _INFIX = {

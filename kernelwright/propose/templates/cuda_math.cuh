@@ -1,8 +1,5 @@
 // Scalar operations with torch's meaning, for float, double and integers. No fast-math forms: every
-// function is the accurate one of its library. Compiles on the host too, where a test defines KW_DEVICE.
-#ifndef KW_DEVICE
-#define KW_DEVICE __device__ __forceinline__
-#endif
+// function is the accurate one of its library.
 
 #define KW_FLOAT_1(name, single, twice)                      \
   KW_DEVICE float kw_##name(float x) { return single(x); }   \

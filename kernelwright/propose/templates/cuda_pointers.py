@@ -28,7 +28,7 @@ class Pointers:
         return f"p{self.buffers.index(buffer)}"
 
     def load_hint(self, access: Access, again: bool = False) -> int:
-        """The hint for loads: coherent where the kernel writes the buffer, cached where elements serve twice."""
+        """The hint for loads: coherent where the kernel writes too, cached where elements serve twice."""
         if access.buffer in self._written:
             return _COHERENT
         if 0 in access.strides:

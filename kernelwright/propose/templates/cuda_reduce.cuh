@@ -123,26 +123,15 @@ template <int Threads, class S> KW_DEVICE S kw_merge_block(S state, S* slots) {
   return kw_merge_lanes<Threads / 32>(slots[(threadIdx.x & 31) % (Threads / 32)]);
 }
 
-KW_DEVICE unsigned kw_cluster_rank() {
-  unsigned rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-KW_DEVICE void kw_cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
-}
-
 // All threads of a cluster of `Blocks` (a power of two) get the cluster's state, from a state that all
 // threads of a block share. Thread r writes it into block r; `slots` holds `Blocks` states there.
 template <int Blocks, class S> KW_DEVICE S kw_merge_cluster(const S& state, S* slots) {
   if (threadIdx.x < Blocks) {
-    unsigned w[sizeof(S) / 4], to;
+    unsigned w[sizeof(S) / 4];
     memcpy(w, &state, sizeof(S));
-    unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(slots + kw_cluster_rank()));
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(at), "r"(threadIdx.x));
+    unsigned* at = reinterpret_cast<unsigned*>(slots + kw_cluster_rank());
 #pragma unroll
-    for (int i = 0; i < int(sizeof(S) / 4); ++i)
-      asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(to + 4 * i), "r"(w[i]) : "memory");
+    for (int i = 0; i < int(sizeof(S) / 4); ++i) kw_cluster_write(at + i, threadIdx.x, w[i]);
   }
   kw_cluster_barrier();
   return kw_merge_lanes<Blocks>(slots[(threadIdx.x & 31) % Blocks]);
@@ -165,9 +154,8 @@ template <class S> KW_DEVICE S kw_merge_grid(const S& state, S* slots, int rank,
     slots[rank] = state;
     __threadfence();
     atomicAdd(arrived, 1u);
-    unsigned seen;
-    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
-    while (seen < target);
+    while (kw_read_acquire(arrived) < target) {
+    }
   }
   __syncthreads();
   S all;

@@ -63,7 +63,7 @@ def teams_for(length: int, held: int) -> tuple[tuple[str, ...], str]:
 
 
 def threads_for(team: str, length: int, vector: int) -> int:
-    """The first guess of a block's threads: about 16 elements each in a block, more memory in flight elsewhere."""
+    """The first guess of a block's threads: about 16 elements each where a block has a row to itself."""
     if team.startswith("lanes"):
         return 256
     if team.startswith("block"):
