@@ -20,17 +20,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
 
-from kernelwright.core.errors import EnvironmentFault, UsageError
+from kernelwright.core.errors import UsageError
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
-from kernelwright.execute.arena import Arena
-from kernelwright.execute.faults import failure_of, is_misuse, our_error
-from kernelwright.execute.known_good import known_good
-from kernelwright.execute.memory import read_memory, write_memory
-from kernelwright.execute.native import PATH_VARIABLE, compiled
+from kernelwright.execute.faults import is_misuse, our_error
+from kernelwright.execute.memory import Piece, read_memory, write_memory
 from kernelwright.execute.reports import (
     CallReport,
     CandidateFailed,
@@ -40,39 +36,23 @@ from kernelwright.execute.reports import (
     TensorReport,
 )
 from kernelwright.execute.sizes import result_bytes
-from kernelwright.execute.worker_environment import timed_environment
-from kernelwright.sandbox import Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
+from kernelwright.execute.workers import PATIENT_S, Workers
+from kernelwright.sandbox import Limits, Worker, WorkerFailure
 
-OPS = "kernelwright.execute.ops"
-PATIENT_S = 1800.0
-"""For our own work: drawing, compiling baselines."""
+__all__ = ["PATIENT_S", "Bench"]
 _POISON = 0xFF
 
 
 class Bench:
     """One problem at one workload, and the workers that know it. Made by `open`; end it with `close`."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        workload: Workload,
-        target: Target,
-        cores: tuple[int, ...],
-        weights_seed: int,
-        timeout_s: float,
-    ) -> None:
+    def __init__(self, problem: Problem, workload: Workload, workers: Workers, weights_seed: int) -> None:
         self.problem = problem
         self.workload = workload
-        self.target = target
-        self.cores = cores
-        self.timeout_s = timeout_s
-        """Longest time that one action of a candidate may take."""
+        self._workers = workers
         self._weights_seed = weights_seed
         self._slots: dict[str, tuple[int, str]] = {}
         self._baselines: set[str] = set()
-        self._lost = False
-        self._loaded = False
-        self._arena: Arena | None = None
 
     @classmethod
     def open(
@@ -88,16 +68,18 @@ class Bench:
     ) -> Bench:
         """Start the workers and open the problem in them.
 
-        `limits` are the candidate's on a CPU. ProblemError if the reference does not run,
-        EnvironmentFault if the machine lacks what is needed.
+        `limits` are the candidate's on a CPU; `timeout_s` is the longest that one action of a
+        candidate may take. ProblemError if the reference does not run, EnvironmentFault if the
+        machine lacks what is needed.
         """
         target = target or Target.parse("cpu")
         allowed = tuple(sorted(os.sched_getaffinity(0)))
         chosen = cores or (allowed[: target.threads] if target.threads else allowed)
-        bench = cls(problem, workload or problem.base, target, chosen, weights_seed, timeout_s)
+        bench = cls(
+            problem, workload or problem.base, Workers(target, chosen, limits, timeout_s), weights_seed
+        )
         opened = False
         try:
-            bench._start(limits)
             bench._open_all()
             opened = True
         finally:
@@ -106,21 +88,47 @@ class Bench:
         return bench
 
     @property
+    def reference(self) -> Worker:
+        """The worker that holds the truth."""
+        return self._workers.reference
+
+    @property
+    def candidate(self) -> Worker:
+        """The worker that runs kernels."""
+        return self._workers.candidate
+
+    @property
+    def shared(self) -> bool:
+        """Whether both are one worker."""
+        return self._workers.shared
+
+    @property
+    def target(self) -> Target:
+        """What kernels are built for."""
+        return self._workers.target
+
+    @property
+    def cores(self) -> tuple[int, ...]:
+        """Cores that both sides are pinned to, on a CPU."""
+        return self._workers.cores
+
+    @property
+    def timeout_s(self) -> float:
+        """Longest time that one action of a candidate may take."""
+        return self._workers.timeout_s
+
+    @timeout_s.setter
+    def timeout_s(self, seconds: float) -> None:
+        self._workers.timeout_s = seconds
+
+    @property
     def device(self) -> str:
         """`cpu` or `cuda`, as torch says it."""
         return self.target.name
 
-    @property
-    def shared(self) -> bool:
-        """Whether both names are one worker."""
-        return self.reference is self.candidate
-
     def close(self) -> None:
         """End the workers and free what they shared."""
-        for worker in {id(worker): worker for worker in self._workers()}.values():
-            worker.stop()
-        if self._arena is not None:
-            self._arena.close()
+        self._workers.stop()
 
     def __enter__(self) -> Bench:
         return self
@@ -133,64 +141,62 @@ class Bench:
         self.workload = workload
         self._slots.clear()
         self._baselines.clear()
-        self._loaded = False
         self._revive()
+        self._workers.loaded = False
         self._open_all()
 
     def restart(self) -> None:
         """Fresh processes: the replicate of a measurement. Slots are drawn again; load the kernel again."""
-        self._loaded = self._lost = False
         self._baselines.clear()
-        for worker in {id(worker): worker for worker in self._workers()}.values():
-            worker.restart()
+        self._workers.restart()
         self._open_all()
-        self._redraw(self._workers())
+        self._redraw(self._workers.each())
 
     def draw(self, slot: str, seed: int, draw: str = "file") -> None:
         """Draw inputs from `seed` into a slot, in each worker."""
         self._revive()
         self._slots[slot] = (seed, draw)
-        self._redraw(self._workers(), [slot])
+        self._redraw(self._workers.each(), [slot])
 
     def drop(self, slot: str) -> None:
         """Free a slot."""
         self._revive()
         self._slots.pop(slot, None)
-        for worker in self._workers():
-            self._ask(worker, "drop", slot=slot)
+        for worker in self._workers.each():
+            self._workers.ask(worker, "drop", slot=slot)
 
     def load(self, kernel: Kernel, build: Build) -> None:
         """Load a kernel in place of the one before; CandidateFailed if it does not load or fit."""
         self._revive()
-        self._loaded = True
-        self._act("load", kernel=kernel.model_dump(mode="json"), build=build.model_dump(mode="json"))
+        self._workers.loaded = True
+        self._workers.act("load", kernel=kernel.model_dump(mode="json"), build=build.model_dump(mode="json"))
 
     def unload(self) -> None:
         """Free the kernel; on CUDA its module leaves the context."""
         self._revive()
-        self._act("unload")
-        self._loaded = False
+        self._workers.act("unload")
+        self._workers.loaded = False
 
     def prepare(self, weights_seed: int | None = None) -> float:
         """Run the plan's `prepare`; microseconds. With a seed, all workers get other weights first."""
         self._revive()
         if weights_seed is not None:
             self._weights_seed = weights_seed
-            for worker in self._workers():
-                self._ask(worker, "remake_weights", seed=weights_seed)
-        return float(self._act("prepare")["us"])
+            for worker in self._workers.each():
+                self._workers.ask(worker, "remake_weights", seed=weights_seed)
+        return float(self._workers.act("prepare")["us"])
 
     def reset(self) -> None:
         """Mutated buffers back to their first values, in each worker."""
         self._revive()
-        for worker in self._workers():
-            self._ask(worker, "reset")
+        for worker in self._workers.each():
+            self._workers.ask(worker, "reset")
 
     def run(self, slot: str, *, poison: bool = True) -> RunReport:
         """Run the kernel once on a slot, to be compared; `poison` fills its outputs with 0xFF bytes first."""
         try:
             self._revive()
-            reply = self._act("run", slot=slot, poison=poison)
+            reply = self._workers.act("run", slot=slot, poison=poison)
         except CandidateFailed as error:
             return RunReport(slot, failure=error.failure)
         tensors = tuple(TensorReport(**{**row, "shape": tuple(row["shape"])}) for row in reply["tensors"])
@@ -198,20 +204,22 @@ class Bench:
 
     def handover(self, slot: str) -> None:
         """Make the outputs of the slot's last run visible to the reference worker."""
-        if self._arena is not None:
-            self._act("export", slot=slot, fd=self._arena.fd)
-            self._ask(self.reference, "receive", slot=slot, fd=self._arena.fd)
+        if self._workers.arena is not None:
+            self._workers.act("export", slot=slot, fd=self._workers.arena.fd)
+            self._workers.ask(self.reference, "receive", slot=slot, fd=self._workers.arena.fd)
 
     def keep_timed(self, slot: str) -> None:
         """Take the results of the kernel's last timed call as the slot's outputs."""
-        self._act("keep_timed", slot=slot)
+        self._workers.act("keep_timed", slot=slot)
 
     def baseline(self, name: str) -> str | None:
         """Make a baseline ready in the reference worker; the reason if it cannot be."""
         self._revive()
         if not self._slots:
             self.draw("warm", seed=0)
-        reason = self._ask(self.reference, "baseline", name=name, slot=next(iter(self._slots)))["reason"]
+        reason = self._workers.ask(self.reference, "baseline", name=name, slot=next(iter(self._slots)))[
+            "reason"
+        ]
         if reason is None:
             self._baselines.add(name)
         return None if reason is None else str(reason)
@@ -219,7 +227,7 @@ class Bench:
     def flush(self, subject: str) -> None:
         """Flush the caches, by reading, in the worker that runs `subject`."""
         self._revive()
-        self._ask(self._worker_of(subject), "flush")
+        self._workers.ask(self._worker_of(subject), "flush")
 
     def call(self, subject: str, slot: str) -> float:
         """Microseconds of one call of `kernel` or a baseline; CandidateFailed if the kernel fails."""
@@ -240,15 +248,15 @@ class Bench:
         worker = self._worker_of(subject)
         try:
             start = time.perf_counter_ns()
-            reply = self._request(worker, "call", self.timeout_s, subject=subject, slot=slot)
+            reply = self._workers.request(worker, "call", self.timeout_s, subject=subject, slot=slot)
             pieces = [] if self.shared else _pieces(reply.get("at", ()), positions)
             samples = read_memory(worker.pid, pieces) if pieces else []
             us = (time.perf_counter_ns() - start) / 1e3
         except WorkerFailure as error:
             if subject != "kernel" or is_misuse(error):
                 raise our_error(error, f"'{subject}'") from error
-            return CallReport(subject, failure=self._blame(error))
-        failure = self._failure_in(reply)
+            return CallReport(subject, failure=self._workers.blame(error))
+        failure = self._workers.failure_in(reply)
         if failure is not None:
             return CallReport(subject, failure=failure)
         if spoil:
@@ -267,29 +275,8 @@ class Bench:
         self._revive()
         worker = self._worker_of(subject)
         start = time.perf_counter_ns()
-        self._ask(worker, "null")
+        self._workers.ask(worker, "null")
         return (time.perf_counter_ns() - start) / 1e3
-
-    def _start(self, limits: Limits | None) -> None:
-        preload = ("torch", OPS)
-        env = {PATH_VARIABLE: str(compiled())}
-        if self.device == "cuda":
-            self.reference = self.candidate = Worker.start("bench", Limits.trusted(), None, env, preload)
-            return
-        self._arena = Arena()
-        env.update(timed_environment(len(self.cores)))
-        fds = (self._arena.fd,)
-        self.reference = Worker.start(
-            "reference", Limits.trusted(), self.cores, env, preload, pass_fds=fds, wait=False
-        )
-        self.candidate = Worker.start(
-            "candidate", limits or Limits.candidate(), self.cores, env, preload, pass_fds=fds, wait=False
-        )
-
-    def _workers(self) -> list[Worker]:
-        """Each worker once, the reference first."""
-        names = [getattr(self, name, None) for name in ("reference", "candidate")]
-        return list({id(worker): worker for worker in names if worker is not None}.values())
 
     def _worker_of(self, subject: str) -> Worker:
         if subject == "kernel":
@@ -301,13 +288,13 @@ class Bench:
         return self.reference
 
     def _open_all(self) -> None:
-        if self._arena is not None:
-            self._arena.reserve(result_bytes(self.problem, self.workload))
-        for worker in self._workers():
+        if self._workers.arena is not None:
+            self._workers.arena.reserve(result_bytes(self.problem, self.workload))
+        for worker in self._workers.each():
             self._open(worker)
 
     def _open(self, worker: Worker) -> None:
-        self._ask(
+        self._workers.ask(
             worker,
             "open_problem",
             problem=self.problem.model_dump(mode="json"),
@@ -321,76 +308,21 @@ class Bench:
         for slot in self._slots if slots is None else slots:
             seed, draw = self._slots[slot]
             for worker in workers:
-                self._ask(worker, "draw", slot=slot, seed=seed, draw=draw)
+                self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw)
 
     def _revive(self) -> None:
-        """Replace a worker that a candidate broke; a known-good kernel must pass before it is trusted."""
-        if not self._lost and self.candidate.alive:
+        """Replace the candidate's worker if it is lost, and tell the new one what the old one knew."""
+        if not self._workers.revive():
             return
-        self._lost = self._loaded = False
         if self.shared:
             self._baselines.clear()
-        self.candidate.restart()
-        problem, kernel, build = known_good(self.target)
-        rows = {"problem": problem, "kernel": kernel, "build": build}
-        try:
-            passed = self.candidate.call(
-                "kernelwright.execute.known_good:passes",
-                timeout_s=PATIENT_S,
-                device=self.device,
-                **{name: row.model_dump(mode="json") for name, row in rows.items()},
-            )
-        except WorkerFailure as error:
-            raise our_error(error, "a kernel known to be right") from error
-        if not passed:
-            raise EnvironmentFault(
-                "a kernel known to be right gives wrong results after a failed candidate; restart the device"
-            )
         self._open(self.candidate)
         self._redraw([self.candidate])
 
-    def _ask(self, worker: Worker, op: str, **parameters: Any) -> Any:
-        """Our own work in a worker. Where a candidate's code is loaded, it is to blame for a dead worker."""
-        try:
-            return self._request(worker, op, PATIENT_S, **parameters)
-        except (WorkerDied, WorkerTimedOut) as error:
-            if self._loaded and worker is self.candidate:
-                raise CandidateFailed(self._blame(error)) from error
-            raise our_error(error, f"'{op}'") from error
-        except WorkerFailure as error:
-            raise our_error(error, f"'{op}'") from error
 
-    def _act(self, op: str, **parameters: Any) -> dict[str, Any]:
-        """Work in which the candidate takes part; CandidateFailed if it fails."""
-        try:
-            reply = self._request(self.candidate, op, self.timeout_s, **parameters) or {}
-        except WorkerFailure as error:
-            if is_misuse(error):
-                raise our_error(error, f"'{op}'") from error
-            raise CandidateFailed(self._blame(error)) from error
-        failure = self._failure_in(reply)
-        if failure is not None:
-            raise CandidateFailed(failure)
-        return dict(reply)
-
-    def _request(self, worker: Worker, op: str, timeout_s: float, **parameters: Any) -> Any:
-        return worker.call(f"{OPS}:{op}", timeout_s=timeout_s, **parameters)
-
-    def _blame(self, error: WorkerFailure) -> Failure:
-        self._lost = True
-        return failure_of(error)
-
-    def _failure_in(self, reply: dict[str, Any]) -> Failure | None:
-        if "failure" not in reply:
-            return None
-        self._lost = self._lost or bool(reply.get("poisoned"))
-        kind, message = reply["failure"]
-        return Failure(kind, message)
-
-
-def _pieces(places: Sequence[Sequence[int]], positions: Sequence[Position]) -> list[tuple[int, int]]:
+def _pieces(places: Sequence[Sequence[int]], positions: Sequence[Position]) -> list[Piece]:
     """Addresses of the positions; a position outside its tensor becomes one that cannot be read."""
-    pieces = []
+    pieces: list[Piece] = []
     for tensor, first, size in positions:
         address, nbytes = places[tensor] if tensor < len(places) else (0, 0)
         inside = first >= 0 and first + size <= nbytes

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,3 +200,17 @@ def test_any_library_argument_binds_or_is_refused(value: Any) -> None:
         bind(plan(library(value, {"buffer": "x", "shape": value})), AXES)
     except PlanRefused as refused:
         assert str(refused)
+
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def test_a_plan_and_what_it_binds_to_are_as_they_were() -> None:
+    """`plan.json` is a stored plan with every step kind: reading it must not change, nor its numbers."""
+    stored = json.loads((GOLDEN / "plan.json").read_text())
+    parsed = Plan.model_validate(stored["plan"])
+    assert parsed.model_dump(mode="json") == stored["plan"]
+    bound = bind(parsed, stored["axes"])
+    steps = [{"kind": type(step).__name__, **asdict(step)} for step in (*bound.prepare, *bound.run)]
+    found = {"buffers": {name: one.nbytes for name, one in bound.buffers.items()}, "steps": steps}
+    assert json.loads(json.dumps(found)) == json.loads((GOLDEN / "bound_plan.json").read_text())
