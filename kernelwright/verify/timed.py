@@ -41,7 +41,12 @@ class TimedGate:
         figures = _samples(case, slots)
         slot = slots.slot("file")
         _one_more(slots, slot)
-        require(slots.findings(slot), "timed call")
+        try:
+            require(slots.findings(slot), "timed call")
+        except Rejected as wrong:
+            raise Rejected(
+                "time", f"right when it was checked, not when it was timed: {wrong}", wrong.evidence
+            ) from wrong
         return passed(self, samples=len(case.samples), **figures)
 
 
