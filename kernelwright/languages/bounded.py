@@ -56,7 +56,7 @@ def run_bounded(
     """
     seconds = COMPILE_SECONDS if seconds is None else seconds
     limits = {"c": 0, "v": memory_bytes >> 10, "f": FILE_BYTES >> 9, "t": int(seconds) + 1}
-    ulimits = "; ".join(f"ulimit -{letter} {value}" for letter, value in limits.items())
+    ulimits = "; ".join(f"ulimit -{letter} {value} 2>/dev/null" for letter, value in limits.items())
     command = ["/bin/sh", "-c", f"{ulimits}; exec {shlex.join(argv)}"]
     with open(folder / "kw_tool.log", "w+b") as log:
         try:
@@ -99,8 +99,13 @@ def _told(data: bytes, timed_out: bool, seconds: float) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    passed = {name: _absolute(os.environ[name]) for name in PASSED_ON if name in os.environ}
     return {**passed, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
+
+
+def _absolute(paths: str) -> str:
+    """A list of paths that means the same in another working directory, where a candidate's files lie."""
+    return os.pathsep.join(os.path.abspath(entry) for entry in paths.split(os.pathsep) if entry)
 
 
 def python_script(path: Path) -> list[str]:

@@ -99,7 +99,8 @@ class CppLanguage(Language):
 
 def compiler() -> list[str]:
     """The compiler's command: `CXX` split as a shell would, or g++."""
-    return shlex.split(os.environ.get("CXX", "")) or ["g++"]
+    command = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+    return [os.path.abspath(command[0]) if "/" in command[0] else command[0], *command[1:]]
 
 
 @lru_cache

@@ -95,8 +95,9 @@ class Namer:
         return tuple(self.used.values())
 
     def _buffers(self) -> dict[str, Buffer]:
+        """Buffers by C name; where two share one, that which is spelt so keeps it."""
         found: dict[str, Buffer] = {}
-        for buffer in self._declared():
+        for buffer in sorted(self._declared(), key=lambda buffer: buffer.name != c_name(buffer.name)):
             found.setdefault(c_name(buffer.name), buffer)
         return found
 

@@ -10,7 +10,8 @@ parameters in order, without those annotated `tl.constexpr`. `Kernel.options` ca
     aligned=x_ptr,n       parameters that are multiples of 16 in every launch (bytes, for pointers)
 
 Without `aligned` Triton may not use wide loads. A wrong promise is a misaligned access at run
-time; one about sizes belongs in the kernel's domain. Tensor maps and clusters are not served.
+time; one about sizes belongs in the kernel's domain. `tl.dot` on float32 is TF32 unless the source
+says `input_precision="ieee"`, as Triton has it. Tensor maps and clusters are not served.
 """
 
 from __future__ import annotations

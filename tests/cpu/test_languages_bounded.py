@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -62,6 +65,36 @@ def test_a_script_imports_nothing_that_lies_beside_it_or_where_it_runs(tmp_path:
     script.write_text("import json, sys\nprint(json.__file__)\n")
     ended = run_bounded(python_script(script), tmp_path / "here")
     assert ended.ok and os.path.join("json", "__init__.py") in ended.output
+
+
+def test_relative_search_paths_do_not_lead_into_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('hijacked')\n")
+    (tmp_path / "script.py").write_text("import json\nprint(json.__file__)\n")
+    monkeypatch.setenv("PYTHONPATH", f".{os.pathsep}{os.pathsep}")
+    ended = run_bounded(python_script(tmp_path / "script.py"), tmp_path)
+    assert ended.ok and os.path.join("json", "__init__.py") in ended.output
+
+
+def test_lower_limits_of_the_machine_stay_and_say_nothing(tmp_path: Path) -> None:
+    script = (
+        "import os, resource, sys\n"
+        "from pathlib import Path\n"
+        "from kernelwright.languages.bounded import run_bounded\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
+        "if os.getuid() == 0: os.chmod(sys.argv[1], 0o777); os.setgid(65534); os.setuid(65534)\n"
+        "print(run_bounded(['/bin/sh', '-c', 'ulimit -v'], Path(sys.argv[1])).output)\n"
+    )
+    folder = Path(tempfile.mkdtemp())
+    try:
+        command = [sys.executable, "-c", script, str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    finally:
+        shutil.rmtree(folder)
+    if done.returncode:
+        pytest.skip(f"no unprivileged user can run this here: {done.stderr.splitlines()[-1]}")
+    assert done.stdout.strip() == str(3 << 20)
 
 
 def test_arguments_reach_the_tool_as_they_are(tmp_path: Path) -> None:

@@ -233,6 +233,13 @@ def test_a_broken_compiler_is_the_machines_fault(
     assert "\n" not in str(caught.value) and "CXX" in str(caught.value)
 
 
+def test_a_compiler_given_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable(tmp_path / "cxx", '#!/bin/sh\nexec g++ "$@"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CXX", "./cxx -g0")
+    assert build(cpp(), CPU).status == "built"
+
+
 def test_the_wrong_target_is_the_users_mistake() -> None:
     with pytest.raises(UsageError, match="language 'cpp' builds for cpu, not for cuda"):
         build(cpp(), Target.parse("cuda"))

@@ -159,6 +159,13 @@ def test_a_whole_plan_in_a_comment(tmp_path: Path) -> None:
     assert read(tmp_path, "plan.cpp", text).plan == plan
 
 
+def test_of_two_tensors_with_one_c_name_the_one_spelt_so_is_meant(tmp_path: Path) -> None:
+    twin = problem().inputs[0].model_copy(update={"name": "norm_weight"})
+    both = problem().model_copy(update={"inputs": (*problem().inputs, twin)})
+    (tmp_path / "k.cpp").write_text(NORM)
+    assert only_step(read_kernel(tmp_path / "k.cpp", both, CPU)).args[1] == BufferArg(buffer="norm_weight")
+
+
 def test_headers_beside_the_file_come_along(tmp_path: Path) -> None:
     (tmp_path / "by.h").write_text("#define BY 2\n")
     kernel = read(tmp_path, "norm.cpp", '#include "by.h"\n#include "gone.h"\n' + NORM)

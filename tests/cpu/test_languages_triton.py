@@ -177,11 +177,21 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-def test_nothing_of_the_file_runs(piece: str, tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    made = build(triton(SCALE_TRITON + "\n" + piece.format(mark=mark) + "\n"), SM_90A)
-    assert not mark.exists()
-    assert "antigravity" not in made.log
+def test_what_would_run_is_not_taken_out(piece: str, tmp_path: Path) -> None:
+    text = SCALE_TRITON + "\n" + piece.format(mark=tmp_path) + "\n"
+    try:
+        kept = extract("k.py", text).text
+    except Refused:
+        return
+    assert str(tmp_path) not in kept and "antigravity" not in kept
+    assert "def scale" in kept
+
+
+def test_nothing_of_the_file_runs(tmp_path: Path) -> None:
+    pieces = [HOSTILE[name].format(mark=tmp_path / "mark") for name in ("module level", "constant", "class")]
+    made = build(triton("\n".join([SCALE_TRITON, *pieces]) + "\n"), SM_90A)
+    assert made.status == "built", made.log
+    assert not (tmp_path / "mark").exists()
 
 
 @pytest.mark.parametrize(
