@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from kernelwright.core.errors import UsageError
 from kernelwright.core.kernel import Build, Kernel
-from kernelwright.core.problem import Mode, Problem
+from kernelwright.core.problem import Mode, NumericFlags, Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Run
 from kernelwright.execute.bench import Bench
@@ -80,14 +80,16 @@ def optimize(
     strategy: str = "evolution",
     seed: int | None = None,
     frozen_weights: bool = False,
+    strict: bool = False,
     on_progress: OnProgress | None = None,
     store: TrialStore | None = None,
 ) -> Result:
     """Find a faster kernel for `source` and prove it.
 
     `source` is a problem file, `module:attribute`, a module or a function (the last three with
-    `inputs`). `budget_s` is search time. ProblemError or UsageError for what does not fit,
-    EnvironmentFault for what the machine lacks. Ctrl-C ends the search with the best so far.
+    `inputs`), or a `Problem` that was loaded before. `budget_s` is search time. `strict` turns TF32 off
+    on both sides; without it torch's default flags hold on both. ProblemError or UsageError for what
+    does not fit, EnvironmentFault for what the machine lacks. Ctrl-C ends the search with the best so far.
     """
     if budget_s < 0:
         raise UsageError(f"a budget of {budget_s} s is given; give 0 or more seconds")
@@ -96,7 +98,9 @@ def optimize(
     STRATEGIES.get(strategy)
     where = Target.parse(target)
     tell({"stage": "problem", "message": "loading and tracing"})
-    problem = load_problem(source, inputs, mode=mode)
+    problem = source if isinstance(source, Problem) else load_problem(source, inputs, mode=mode)
+    if strict:
+        problem = problem.model_copy(update={"flags": NumericFlags(tf32_matmul=False, tf32_conv=False)})
     seed = secrets.randbits(32) if seed is None else seed
     run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
     with _kept(store) as trials:

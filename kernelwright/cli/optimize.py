@@ -20,6 +20,7 @@ from kernelwright.core.errors import ExitCode
 @click.option(
     "--frozen-weights", is_flag=True, help="Weights never change: `prepare` is not charged to calls."
 )
+@click.option("--strict", is_flag=True, help="TF32 off on both sides (torch convolves in it on a GPU).")
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the kernel found to DIR."
 )
@@ -33,6 +34,7 @@ def command(
     strategy: str,
     seed: int | None,
     frozen_weights: bool,
+    strict: bool,
     output: Path | None,
     json_: bool,
 ) -> int:
@@ -55,6 +57,7 @@ def command(
             strategy=strategy,
             seed=seed,
             frozen_weights=frozen_weights,
+            strict=strict,
             on_progress=progress.update,
         )
     if output is not None and result.kernel is not None:
