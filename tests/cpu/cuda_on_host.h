@@ -1,18 +1,13 @@
 // Runs CUDA C++ on one host thread, for tests: every device thread is a fiber that runs until it waits.
 // Blocks of a cluster, or of a cooperative grid, run together; others one after the other. Fibers are
-// resumed in an order drawn from a seed, so that a missing barrier shows as a wrong result. Copies in the
+// resumed in an order drawn from a seed, and some rest, so that a missing barrier shows as a wrong result. Copies in the
 // background take place at the wait, not before. This file stands in for cuda_asm.cuh.
-#include <algorithm>
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <random>
-#include <string>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <utility>
@@ -30,13 +25,15 @@ struct Place { unsigned x = 0; };
 
 struct Barrier {
   int members = 0, arrived = 0, turn = 0;
+  bool rests = false;
   void wait();
 };
 struct Cluster { Barrier barrier; };
+struct Shared { const char* name; char* at; size_t bytes; };
 struct Block {
   unsigned index = 0, rank = 0;
-  std::map<std::string, std::pair<char*, size_t>> shared;
-  std::vector<std::unique_ptr<char[]>> memory;
+  bool rests = false;
+  std::vector<Shared> shared;
   Barrier barrier;
   std::vector<Barrier> warps;
   std::vector<unsigned> lanes;
@@ -74,17 +71,19 @@ void Barrier::wait() {
   while (turn == mine) yield();
 }
 
+static Shared* shared_of(Block& block, const char* name) {
+  for (Shared& shared : block.shared)
+    if (std::strcmp(shared.name, name) == 0) return &shared;
+  return nullptr;
+}
 static char* shared_memory(const char* name, size_t bytes) {
   Block& block = *now->block;
-  auto found = block.shared.find(name);
-  if (found == block.shared.end()) {
-    block.memory.emplace_back(new char[bytes + 64]);
-    char* raw = block.memory.back().get();
-    std::memset(raw, 0xff, bytes + 64);
-    raw += -reinterpret_cast<uintptr_t>(raw) & 15;
-    found = block.shared.emplace(name, std::make_pair(raw, bytes)).first;
+  if (shared_of(block, name) == nullptr) {
+    char* at = static_cast<char*>(std::aligned_alloc(16, (bytes + 15) / 16 * 16));
+    std::memset(at, 0xff, bytes);
+    block.shared.push_back({name, at, bytes});
   }
-  return found->second.first;
+  return shared_of(block, name)->at;
 }
 static char* dynamic_shared_memory() { return shared_memory("dynamic", now->block->dynamic); }
 
@@ -134,11 +133,12 @@ inline void kw_cluster_barrier() { now->block->cluster->barrier.wait(); }
 inline void kw_cluster_write(unsigned* at, unsigned rank, unsigned word) {
   Block& block = *now->block;
   Block& other = (*block.all)[rank];
-  for (auto& [name, memory] : block.shared) {
-    long offset = reinterpret_cast<char*>(at) - memory.first;
-    if (offset < 0 || offset >= static_cast<long>(memory.second)) continue;
-    if (!other.shared.count(name)) { std::fprintf(stderr, "write to a block that has not started\n"); std::abort(); }
-    std::memcpy(other.shared[name].first + offset, &word, 4);
+  for (Shared& shared : block.shared) {
+    long offset = reinterpret_cast<char*>(at) - shared.at;
+    if (offset < 0 || offset >= static_cast<long>(shared.bytes)) continue;
+    Shared* there = shared_of(other, shared.name);
+    if (there == nullptr) { std::fprintf(stderr, "write to a block that has not started\n"); std::abort(); }
+    std::memcpy(there->at + offset, &word, 4);
     return;
   }
   std::fprintf(stderr, "write outside shared memory\n");
@@ -163,7 +163,11 @@ static void entry() {
   now->done = true;
   _longjmp(scheduler, 1);
 }
-static void run_together(const Launch& launch, unsigned first, unsigned count, std::mt19937_64& random) {
+static size_t drawn(unsigned long long& random, size_t below) {
+  random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (random >> 33) % below;
+}
+static void run_together(const Launch& launch, unsigned first, unsigned count, unsigned long long& random) {
   Cluster cluster;
   std::vector<Block> blocks(count);
   cluster.barrier.members = static_cast<int>(count * launch.threads);
@@ -191,9 +195,15 @@ static void run_together(const Launch& launch, unsigned first, unsigned count, s
   std::vector<Fiber*> running;
   for (Fiber& fiber : fibers) running.push_back(&fiber);
   while (!running.empty()) {
-    std::shuffle(running.begin(), running.end(), random);
+    for (size_t at = running.size(); at > 1; --at) std::swap(running[at - 1], running[drawn(random, at)]);
+    // Some blocks and some warps rest in a round, so that they drift apart.
+    for (Block& block : blocks) {
+      block.rests = count > 1 && drawn(random, 2) == 0;
+      for (Barrier& warp : block.warps) warp.rests = drawn(random, 4) == 0;
+    }
     for (size_t at = 0; at < running.size(); ++at) {
       now = running[at];
+      if (now->block->rests || now->block->warps[now->thread.x / 32].rests) continue;
       if (_setjmp(scheduler) == 0) {
         if (now->started) _longjmp(now->at, 1);
         now->started = true;
@@ -205,12 +215,17 @@ static void run_together(const Launch& launch, unsigned first, unsigned count, s
         setcontext(&now->context);
       }
     }
-    running.erase(std::remove_if(running.begin(), running.end(), [](Fiber* f) { return f->done; }), running.end());
+    size_t left = 0;
+    for (Fiber* fiber : running)
+      if (!fiber->done) running[left++] = fiber;
+    running.resize(left);
   }
+  for (Block& block : blocks)
+    for (Shared& shared : block.shared) std::free(shared.at);
   munmap(stacks, kStack * fibers.size());
 }
 static void launch_all(const Launch& launch, void (*kernel)(void**), void** args) {
-  std::mt19937_64 random(launch.seed);
+  unsigned long long random = launch.seed * 2 + 1;
   body = kernel;
   arguments = args;
   gridDim.x = launch.grid;

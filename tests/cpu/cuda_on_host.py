@@ -44,19 +44,17 @@ def host_text(emitted: Sequence[Emitted]) -> str:
 
 def build(emitted: Sequence[Emitted], folder: Path) -> c.CDLL:
     """Compile for the host."""
+    return build_text(host_text(emitted), folder)
+
+
+def build_text(text: str, folder: Path) -> c.CDLL:
+    """Compile such a text."""
     source, library = folder / "kernels.cpp", folder / "kernels.so"
-    source.write_text(host_text(emitted))
-    flags = [
-        "-std=c++20",
-        "-O1",
-        "-w",
-        "-shared",
-        "-fPIC",
-        "-ffp-contract=off",
-        "-U_FORTIFY_SOURCE",
-        f"-I{HERE}",
-    ]
-    done = subprocess.run(["g++", *flags, "-o", str(library), str(source)], capture_output=True, text=True)
+    source.write_text(text)
+    flags = ["-std=c++20", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE"]
+    done = subprocess.run(
+        ["g++", *flags, f"-I{HERE}", "-o", str(library), str(source)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr[:4000]
     return c.CDLL(str(library))
 

@@ -176,3 +176,36 @@ def reduction(
     x = s.load("x")
     s.store("out", s.mean(x) if op == "mean" else s.reduce(op, x), s.kept())
     return s.region(f"{op}_reduction")
+
+
+def scalar(op: str, arguments: int, dtype: Dtype, result: Dtype, size: int) -> Region:
+    """out = op(x, y, ...) over `size` elements."""
+    s = Sketch((size,), dtype=dtype)
+    args = [s.load(name) for name in ("x", "y", "z")[:arguments]]
+    s.store("out", s.apply(op, *args, dtype=result), dtype=result)
+    return s.region(op)
+
+
+def at_scale() -> dict[str, Region]:
+    """Regions at the sizes that templates are tuned for."""
+    return {
+        "relu": relu((4096, 393216)),
+        "relu_bf16": relu((4096, 4096), "bfloat16"),
+        "bias_gelu_residual": bias_gelu_residual((8192, 4096)),
+        "swiglu": swiglu((4096, 4096)),
+        "transposed": transposed((4096, 4096)),
+        "softmax_393216": softmax((4096, 393216)),
+        "softmax_128": softmax((65536, 128)),
+        "log_softmax_4096": softmax((4096, 4096), True),
+        "log_softmax_1001_fp16": softmax((4096, 1001), True, "float16"),
+        "layernorm_4m": layernorm((16, 64, 256, 256), 3),
+        "layernorm_1024": layernorm((8192, 1024), 1),
+        "rmsnorm_channels": rmsnorm_over_channels((112, 64, 512 * 512)),
+        "groupnorm": groupnorm((112, 8, 8, 512 * 512)),
+        "instancenorm": layernorm((112 * 64, 512 * 512), 1),
+        "batchnorm": batchnorm((64, 64, 512 * 512)),
+        "sum_dim1": reduction((128, 4096, 4095), (1,)),
+        "column_mean": reduction((16384, 8192), (0,), "mean"),
+        "full_mean": reduction((4096, 65536), (0, 1), "mean"),
+        "row_max": reduction((4096, 8192), (1,), "max"),
+    }
