@@ -21,26 +21,26 @@ import os
 import time
 from collections.abc import Sequence
 
-from kernelwright.core.errors import UsageError
+from kernelwright.core.errors import UsageError, did_you_mean
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
-from kernelwright.execute.faults import is_misuse, our_error
-from kernelwright.execute.memory import Piece, read_memory, write_memory
+from kernelwright.execute.memory import read_memory, write_memory
+from kernelwright.execute.replies import microseconds, pieces, places, run_report
 from kernelwright.execute.reports import (
     CallReport,
     CandidateFailed,
     Failure,
     Position,
     RunReport,
-    TensorReport,
 )
 from kernelwright.execute.sizes import result_bytes
 from kernelwright.execute.workers import PATIENT_S, Workers
-from kernelwright.sandbox import Limits, Worker, WorkerFailure
+from kernelwright.sandbox import Limits, Worker
 
 __all__ = ["PATIENT_S", "Bench"]
 _POISON = 0xFF
+_WARM = "warm-up of a baseline"
 
 
 class Bench:
@@ -51,6 +51,7 @@ class Bench:
         self.workload = workload
         self._workers = workers
         self._weights_seed = weights_seed
+        self._other_weights: int | None = None
         self._slots: dict[str, tuple[int, str]] = {}
         self._baselines: set[str] = set()
 
@@ -155,8 +156,9 @@ class Bench:
     def draw(self, slot: str, seed: int, draw: str = "file") -> None:
         """Draw inputs from `seed` into a slot, in each worker."""
         self._revive()
+        for worker in self._workers.each():
+            self._draw_in(worker, slot, seed, draw)
         self._slots[slot] = (seed, draw)
-        self._redraw(self._workers.each(), [slot])
 
     def drop(self, slot: str) -> None:
         """Free a slot."""
@@ -168,7 +170,7 @@ class Bench:
     def load(self, kernel: Kernel, build: Build) -> None:
         """Load a kernel in place of the one before; CandidateFailed if it does not load or fit."""
         self._revive()
-        self._workers.loaded = True
+        self._workers.begin()
         self._workers.act("load", kernel=kernel.model_dump(mode="json"), build=build.model_dump(mode="json"))
 
     def unload(self) -> None:
@@ -181,10 +183,10 @@ class Bench:
         """Run the plan's `prepare`; microseconds. With a seed, all workers get other weights first."""
         self._revive()
         if weights_seed is not None:
-            self._weights_seed = weights_seed
+            self._other_weights = weights_seed
             for worker in self._workers.each():
                 self._workers.ask(worker, "remake_weights", seed=weights_seed)
-        return float(self._workers.act("prepare")["us"])
+        return microseconds(self._workers.act("prepare"), "us")
 
     def reset(self) -> None:
         """Mutated buffers back to their first values, in each worker."""
@@ -195,12 +197,10 @@ class Bench:
     def run(self, slot: str, *, poison: bool = True) -> RunReport:
         """Run the kernel once on a slot, to be compared; `poison` fills its outputs with 0xFF bytes first."""
         try:
-            self._revive()
-            reply = self._workers.act("run", slot=slot, poison=poison)
+            self._need(slot)
+            return run_report(slot, self._workers.act("run", slot=slot, poison=poison))
         except CandidateFailed as error:
             return RunReport(slot, failure=error.failure)
-        tensors = tuple(TensorReport(**{**row, "shape": tuple(row["shape"])}) for row in reply["tensors"])
-        return RunReport(slot, float(reply["elapsed_us"]), tensors)
 
     def handover(self, slot: str) -> None:
         """Make the outputs of the slot's last run visible to the reference worker."""
@@ -210,19 +210,22 @@ class Bench:
 
     def keep_timed(self, slot: str) -> None:
         """Take the results of the kernel's last timed call as the slot's outputs."""
+        self._need(slot)
         self._workers.act("keep_timed", slot=slot)
 
     def baseline(self, name: str) -> str | None:
         """Make a baseline ready in the reference worker; the reason if it cannot be."""
         self._revive()
-        if not self._slots:
-            self.draw("warm", seed=0)
-        reason = self._workers.ask(self.reference, "baseline", name=name, slot=next(iter(self._slots)))[
-            "reason"
-        ]
+        slot = next(iter(self._slots), _WARM)
+        if slot == _WARM:
+            self._draw_in(self.reference, _WARM, 0, "file")
+        found = self._workers.ask(self.reference, "baseline", name=name, slot=slot)
+        if slot == _WARM:
+            self._workers.ask(self.reference, "drop", slot=_WARM)
+        reason: str | None = found["reason"]
         if reason is None:
             self._baselines.add(name)
-        return None if reason is None else str(reason)
+        return reason
 
     def flush(self, subject: str) -> None:
         """Flush the caches, by reading, in the worker that runs `subject`."""
@@ -244,31 +247,26 @@ class Bench:
         `spoil` overwrites what was read, after the clock stopped, so that a result left in memory
         does not pass for a new one. On CUDA nothing is read: the worker samples by itself.
         """
-        self._revive()
-        worker = self._worker_of(subject)
         try:
+            self._need(slot)
+            worker = self._worker_of(subject)
             start = time.perf_counter_ns()
-            reply = self._workers.request(worker, "call", self.timeout_s, subject=subject, slot=slot)
-            pieces = [] if self.shared else _pieces(reply.get("at", ()), positions)
-            samples = read_memory(worker.pid, pieces) if pieces else []
+            reply = self._workers.act_in(worker, "call", subject=subject, slot=slot)
+            at = [] if self.shared else pieces(places(reply), tuple(positions))
+            samples = read_memory(worker.pid, at) if at else []
             us = (time.perf_counter_ns() - start) / 1e3
-        except WorkerFailure as error:
-            if subject != "kernel" or is_misuse(error):
-                raise our_error(error, f"'{subject}'") from error
-            return CallReport(subject, failure=self._workers.blame(error))
-        failure = self._workers.failure_in(reply)
-        if failure is not None:
-            return CallReport(subject, failure=failure)
+        except CandidateFailed as error:
+            return CallReport(subject, failure=error.failure)
         if spoil:
-            write_memory(worker.pid, pieces, _POISON)
+            write_memory(worker.pid, at, _POISON)
         return CallReport(subject, us, tuple(samples) or (None,) * len(positions))
 
     def sample(self, report: RunReport, positions: Sequence[Position]) -> tuple[bytes | None, ...]:
         """Output bytes of a run, read where they lie; None for what cannot be read."""
         if self.shared:
             return (None,) * len(positions)
-        places = [(tensor.address, tensor.nbytes) for tensor in report.tensors]
-        return tuple(read_memory(self.candidate.pid, _pieces(places, positions)))
+        found = [(tensor.address, tensor.nbytes) for tensor in report.tensors]
+        return tuple(read_memory(self.candidate.pid, pieces(found, tuple(positions))))
 
     def null_us(self, subject: str = "kernel") -> float:
         """Microseconds of a call that does nothing, in the worker of `subject`."""
@@ -303,12 +301,25 @@ class Bench:
             weights_seed=self._weights_seed,
             threads=len(self.cores),
         )
+        if self._other_weights is not None:
+            # The same history in each worker, so that `reset` means the same in each.
+            self._workers.ask(worker, "remake_weights", seed=self._other_weights)
 
-    def _redraw(self, workers: Sequence[Worker], slots: Sequence[str] | None = None) -> None:
-        for slot in self._slots if slots is None else slots:
-            seed, draw = self._slots[slot]
+    def _redraw(self, workers: Sequence[Worker]) -> None:
+        for slot, (seed, draw) in self._slots.items():
             for worker in workers:
-                self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw)
+                self._draw_in(worker, slot, seed, draw)
+
+    def _draw_in(self, worker: Worker, slot: str, seed: int, draw: str) -> None:
+        self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw)
+
+    def _need(self, slot: str) -> None:
+        """A worker that lives, and a slot that was drawn: UsageError if it was not."""
+        self._revive()
+        if slot not in self._slots:
+            raise UsageError(
+                f"slot '{slot}' is empty; draw into it first ({did_you_mean(slot, self._slots)})"
+            )
 
     def _revive(self) -> None:
         """Replace the candidate's worker if it is lost, and tell the new one what the old one knew."""
@@ -318,13 +329,3 @@ class Bench:
             self._baselines.clear()
         self._open(self.candidate)
         self._redraw([self.candidate])
-
-
-def _pieces(places: Sequence[Sequence[int]], positions: Sequence[Position]) -> list[Piece]:
-    """Addresses of the positions; a position outside its tensor becomes one that cannot be read."""
-    pieces: list[Piece] = []
-    for tensor, first, size in positions:
-        address, nbytes = places[tensor] if tensor < len(places) else (0, 0)
-        inside = first >= 0 and first + size <= nbytes
-        pieces.append((address + first if inside else 0, size))
-    return pieces

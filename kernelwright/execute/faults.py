@@ -26,11 +26,6 @@ def failure_of(error: WorkerFailure) -> Failure:
     return Failure("crash", str(error))
 
 
-def is_misuse(error: WorkerFailure) -> bool:
-    """Whether the worker refused what it was asked, before a candidate had a part in it."""
-    return isinstance(error, CallFailed) and error.type in _OURS
-
-
 def our_error(error: WorkerFailure, what: str) -> KernelwrightError:
     """What to raise when no candidate is to blame."""
     if isinstance(error, CallFailed):

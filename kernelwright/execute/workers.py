@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelwright.core.errors import EnvironmentFault
+from kernelwright.core.errors import EnvironmentFault, KernelwrightError
 from kernelwright.core.target import Target
 from kernelwright.execute.arena import Arena
-from kernelwright.execute.faults import failure_of, is_misuse, our_error
+from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.known_good import known_good
 from kernelwright.execute.native import PATH_VARIABLE, compiled
+from kernelwright.execute.replies import failure_in
 from kernelwright.execute.reports import CandidateFailed, Failure
 from kernelwright.execute.worker_environment import timed_environment
-from kernelwright.sandbox import Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
+from kernelwright.sandbox import CallFailed, Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
 
 OPS = "kernelwright.execute.ops"
 PATIENT_S = 1800.0
@@ -38,6 +39,8 @@ class Workers:
         """Whether a candidate's code is in its worker, and so to blame for what happens there."""
         self.lost = False
         """Whether the candidate's worker can no longer be trusted."""
+        self.failure: Failure | None = None
+        """How the candidate that was loaded last failed."""
         self.arena: Arena | None = None
         self._start(limits)
 
@@ -105,33 +108,42 @@ class Workers:
 
     def act(self, op: str, **parameters: Any) -> dict[str, Any]:
         """Work in which the candidate takes part; CandidateFailed if it fails."""
+        return self.act_in(self.candidate, op, **parameters)
+
+    def act_in(self, worker: Worker, op: str, **parameters: Any) -> dict[str, Any]:
+        """The same in a worker that may be the reference, whose failures are no candidate's."""
         try:
-            reply = self.request(self.candidate, op, self.timeout_s, **parameters) or {}
+            reply = self.request(worker, op, self.timeout_s, **parameters)
         except WorkerFailure as error:
-            if is_misuse(error):
+            if worker is not self.candidate:
                 raise our_error(error, f"'{op}'") from error
+            if isinstance(error, CallFailed) and not self.loaded:
+                raise self._unloaded(error, op) from error
             raise CandidateFailed(self.blame(error)) from error
-        failure = self.failure_in(reply)
+        failure = failure_in({} if reply is None else reply)
         if failure is not None:
+            self.lost = self.lost or not isinstance(reply, dict) or bool(reply.get("poisoned"))
+            self.failure = failure
             raise CandidateFailed(failure)
-        return dict(reply)
+        return reply or {}
 
     def request(self, worker: Worker, op: str, timeout_s: float, **parameters: Any) -> Any:
         """Call a function of `ops`; whatever the worker's errors are, they pass."""
         return worker.call(f"{OPS}:{op}", timeout_s=timeout_s, **parameters)
 
+    def begin(self) -> None:
+        """From now on a new candidate is to blame."""
+        self.loaded, self.failure = True, None
+
     def blame(self, error: WorkerFailure) -> Failure:
         """The failure that an error means; the worker is not used again."""
         self.lost = True
-        return failure_of(error)
+        self.failure = failure_of(error)
+        return self.failure
 
-    def failure_in(self, reply: dict[str, Any]) -> Failure | None:
-        """The failure that a reply carries, if one."""
-        if "failure" not in reply:
-            return None
-        self.lost = self.lost or bool(reply.get("poisoned"))
-        kind, message = reply["failure"]
-        return Failure(kind, message)
+    def _unloaded(self, error: CallFailed, op: str) -> KernelwrightError:
+        """What an error means where no kernel is loaded, perhaps because it failed before."""
+        return CandidateFailed(self.failure) if self.failure is not None else our_error(error, f"'{op}'")
 
     def _start(self, limits: Limits | None) -> None:
         preload = ("torch", OPS)

@@ -148,6 +148,8 @@ def test_a_hostile_kernel_is_data_and_the_next_one_is_judged_well(bench: Bench, 
     assert report.failure.kind == kind and words in report.failure.message
     assert report.failure.reason == "safety"
     assert report.tensors == () and report.elapsed_us is None
+    again = bench.run("a").failure
+    assert again == report.failure, "a kernel that failed stays failed until one is loaded"
     bench.timeout_s = 20.0
     loaded(bench)
     assert bench.run("a").failure is None
@@ -190,4 +192,10 @@ def test_misuse_is_one_line(bench: Bench) -> None:
         bench.run("z")
     with pytest.raises(ProblemError, match="unknown draw"):
         bench.draw("y", seed=1, draw="odd")
-    bench.drop("y")
+    bench.drop("a")
+    with pytest.raises(UsageError, match="slot 'a' is empty"):
+        bench.call("kernel", "a")
+    bench.unload()
+    bench.draw("a", seed=11)
+    with pytest.raises(UsageError, match="no kernel is loaded"):
+        bench.call("kernel", "a")
