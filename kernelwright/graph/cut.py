@@ -80,7 +80,7 @@ class _Cut:
         fusion.merge(is_computed, self._fits)
         groups = fusion.groups()
         copies = self._name_results()
-        self._name_between(groups, live)
+        self._name_between(groups, live, copies)
         for group in groups:
             self._add(group)
         self._steps += self._copied(copies)
@@ -126,7 +126,7 @@ class _Cut:
             self._buffer(name, role, node)
             base = _base(node)
             stored = base if _only_reshaped(node) else node
-            if is_computed(base):
+            if is_computed(base) and (stored is base or _only_permuted(node)):
                 self._stores.setdefault(stored, []).append(name)
                 if stored is base:
                     self._homes.setdefault(base, name)
@@ -136,9 +136,17 @@ class _Cut:
                 copies.append((node, name))
         return copies
 
-    def _name_between(self, groups: list[tuple[fx.Node, ...]], live: list[fx.Node]) -> None:
+    def _name_between(
+        self,
+        groups: list[tuple[fx.Node, ...]],
+        live: list[fx.Node],
+        copies: list[tuple[fx.Node, str]],
+    ) -> None:
         """Scratch buffers for what one step computes and another reads."""
         owner = {node: at for at, group in enumerate(groups) for node in group}
+        for node, _ in copies:
+            if is_computed(_base(node)):
+                self._scratch(_base(node), stored=True)
         for node in live:
             for arg in (_base(arg) for arg in node.all_input_nodes if view_name(node) is None):
                 if arg in owner and is_computed(arg) and owner.get(node) != owner[arg]:
@@ -273,6 +281,14 @@ def _base(node: fx.Node) -> fx.Node:
 def _only_reshaped(node: fx.Node) -> bool:
     while view_name(node) is not None:
         if view_name(node) not in _RESHAPES:
+            return False
+        node = node.all_input_nodes[0]
+    return True
+
+
+def _only_permuted(node: fx.Node) -> bool:
+    while view_name(node) is not None:
+        if view_name(node) not in ("permute", "transpose", "t"):
             return False
         node = node.all_input_nodes[0]
     return True
