@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -56,52 +57,62 @@ def roundoff(dtype: torch.dtype) -> float:
     return float(torch.finfo(dtype).eps) / 2
 
 
-def norm_limit(oracle: Tensor, eager_error: Tensor, moved: Tensor, unit: float, factor: float) -> float:
-    """The largest Euclidean norm that `k - o` may have. All are float64 and finite, of one shape."""
-    floor = torch.linalg.vector_norm(oracle.abs() * unit + moved)
-    eager = torch.linalg.vector_norm(eager_error)
-    return max(NORM_FACTOR * float(eager), factor * float(floor))
+def norm_limit(eager_norm: float, floor_norm: float, factor: float) -> float:
+    """The largest Euclidean norm that `k - o` may have: of eager's own error, and of `u|o| + D`."""
+    return max(NORM_FACTOR * eager_norm, factor * floor_norm)
 
 
 def element_limit(
-    oracle: Tensor, eager_error: Tensor, moved: Tensor, dtype: torch.dtype, factor: float
+    oracle: Tensor, moved: Tensor, envelope: Tensor, dtype: torch.dtype, factor: float
 ) -> Tensor:
-    """The largest `|k_i - o_i|` for each element, float64; the arguments are flat, finite float64."""
+    """The largest `|k_i - o_i|` for each element, float64; the arguments are finite float64 of one shape."""
     smallest = torch.finfo(dtype).smallest_normal * torch.finfo(dtype).eps
     scale = oracle.abs().mul_(roundoff(dtype)).add_(moved).add_(smallest)
-    return scale.mul_(factor).add_(envelope(oracle, eager_error)).mul_(TAIL_FACTOR)
+    return scale.mul_(factor).add_(envelope).mul_(TAIL_FACTOR)
 
 
-def envelope(values: Tensor, errors: Tensor, like: int = LIKE) -> Tensor:
-    """For each of `values`, the largest of `errors` among at least `like` values of like magnitude.
+class Envelope:
+    """For each value, the largest error among at least `like` values of like magnitude.
 
     Values are put into bins by binary exponent; a bin looks at its neighbours, and further ones
     until it has seen `like` values. Zeros stand alone: an exact zero borrows no error from others.
     """
-    bins = magnitude_bins(values)
-    counts = torch.bincount(bins, minlength=_BINS)
-    peaks = torch.zeros(_BINS, dtype=torch.float64, device=values.device)
-    peaks.scatter_reduce_(0, bins, errors.abs(), "amax")
-    table = _widened(counts.tolist(), peaks.tolist(), like)
-    return torch.tensor(table, dtype=torch.float64, device=values.device)[bins]
+
+    def __init__(self, like: int = LIKE, device: torch.device | str = "cpu") -> None:
+        self._like = like
+        self._counts = torch.zeros(_BINS, dtype=torch.int64, device=device)
+        self._peaks = torch.zeros(_BINS, dtype=torch.float64, device=device)
+
+    def add(self, values: Tensor, errors: Tensor) -> None:
+        """Take in flat, finite float64 values and the absolute errors at them."""
+        bins = magnitude_bins(values)
+        self._counts += torch.bincount(bins, minlength=_BINS)
+        self._peaks.scatter_reduce_(0, bins, errors, "amax")
+
+    def table(self) -> Tensor:
+        """The envelope of each bin; index it with `magnitude_bins`."""
+        rows = _widened(self._counts.tolist(), self._peaks.tolist(), self._like)
+        return torch.tensor(rows, dtype=torch.float64, device=self._peaks.device)
 
 
 def magnitude_bins(values: Tensor) -> Tensor:
     """Bin number of each value: 0 for zeros, else its binary exponent shifted to be positive."""
-    exponents = torch.frexp(values).exponent.long() + _OFFSET
-    return torch.where(values == 0, _ZERO_BIN, exponents)
+    exponents = torch.frexp(values).exponent.long().add_(_OFFSET)
+    return exponents.masked_fill_(values == 0, _ZERO_BIN)
 
 
 def _widened(counts: list[int], peaks: list[float], like: int) -> list[float]:
     """The peak over a window of occupied bins around each, wide enough to hold `like` values."""
     table = list(peaks)
     occupied = [index for index, count in enumerate(counts) if count and index != _ZERO_BIN]
+    upto = [0, *accumulate(counts[index] for index in occupied)]
     for place, index in enumerate(occupied):
-        reach = 1
-        while True:
-            window = occupied[max(place - reach, 0) : place + reach + 1]
-            if len(window) == len(occupied) or sum(counts[bin_] for bin_ in window) >= like:
-                break
-            reach += 1
-        table[index] = max(peaks[bin_] for bin_ in window)
+        first, last = place, place + 1
+        if first > 0 and occupied[first - 1] == index - 1:
+            first -= 1
+        if last < len(occupied) and occupied[last] == index + 1:
+            last += 1
+        while upto[last] - upto[first] < like and last - first < len(occupied):
+            first, last = max(first - 1, 0), min(last + 1, len(occupied))
+        table[index] = max(peaks[bin_] for bin_ in occupied[first:last])
     return table

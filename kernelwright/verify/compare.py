@@ -30,8 +30,10 @@ from kernelwright.verify.expectation import Expectation, Spread, cut, expect
 from kernelwright.verify.judge import Finding, judge, plain
 
 PERTURBED_DRAWS = 3
-MANY = 1 << 26
+MANY = 1 << 24
 """Elements of all outputs together from which two perturbed draws must do."""
+PERIOD = 1_000_003
+"""Length of the sign pattern of a perturbation."""
 UNCAPTURED = Counts(reduction=1, roundings=64)
 """Counts of a reference that cannot be captured: eager's own error has to carry the bound."""
 
@@ -86,12 +88,19 @@ def forget(state: dict[str, Any]) -> None:
 
 
 def perturbed(tensor: Any, unit: float, generator: torch.Generator) -> Any:
-    """`tensor` in float64 with every element multiplied by 1 + unit or 1 - unit; others as they are."""
+    """`tensor` in float64 with every element multiplied by 1 + unit or 1 - unit; others as they are.
+
+    Signs repeat after a prime number of elements, so that they line up with no row length.
+    """
     if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
         return tensor
-    wide = tensor.detach().to(torch.float64)
-    signs = torch.empty_like(wide).bernoulli_(0.5, generator=generator)
-    return signs.mul_(2 * unit).add_(1 - unit).mul_(wide)
+    wide = tensor.detach().to(torch.float64, copy=True, memory_format=torch.contiguous_format)
+    flat = wide.view(-1)
+    factors = torch.empty(min(PERIOD, flat.numel()), dtype=torch.float64, device=flat.device)
+    factors.bernoulli_(0.5, generator=generator).mul_(2 * unit).add_(1 - unit)
+    for start in range(0, flat.numel(), PERIOD):
+        flat[start : start + PERIOD].mul_(factors[: flat.numel() - start])
+    return wide
 
 
 def _expectations(state: dict[str, Any], slot: str, keep: bool) -> list[Expectation]:

@@ -10,13 +10,16 @@ Not covered: comparing (`judge`) and where the values come from (`compare`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from kernelwright.verify.bounds import element_limit, norm_limit, roundoff
+from kernelwright.verify.bounds import Envelope, element_limit, magnitude_bins, norm_limit, roundoff
+
+SLICE = 1 << 17
+"""Elements looked at at once: temporaries of 1 MiB stay in cache."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +55,77 @@ def expect(name: str, eager: Tensor, oracle: Tensor, spread: Tensor | None, fact
         exact = oracle.detach().to(eager.dtype).contiguous()
         return Expectation(name, eager, exact, None, 0.0, 0.0, 0.0, 0)
     oracle = oracle.detach().to(torch.float64).contiguous()
-    truly = finite_in(oracle, eager.dtype)
-    both = truly & torch.isfinite(eager)
-    centre = torch.where(truly, oracle, eager.double())
-    centre = torch.where(torch.isfinite(centre), centre, 0.0).flatten()
-    error = torch.where(both, eager.double() - oracle, 0.0).flatten()
-    moved = torch.where(both, spread, 0.0).flatten()
-    tolerance = element_limit(centre, error, moved, eager.dtype, factor).view(eager.shape)
+    pieces = _Pieces(eager.view(-1), oracle.view(-1), spread.contiguous().view(-1))
+    sums, envelope = _survey(pieces)
     return Expectation(
         name=name,
         eager=eager,
         oracle=oracle,
-        tolerance=tolerance if eager.dtype == torch.float64 else tolerance.to(torch.float32),
-        limit=norm_limit(centre, error, moved, roundoff(eager.dtype), factor),
-        eager_norm=float(torch.linalg.vector_norm(error)),
-        oracle_norm=float(torch.linalg.vector_norm(centre)),
-        eager_spurious=int((truly & ~torch.isfinite(eager)).sum()),
+        tolerance=_tolerances(pieces, envelope.table(), factor).view(eager.shape),
+        limit=norm_limit(math.sqrt(sums.error), math.sqrt(sums.floor), factor),
+        eager_norm=math.sqrt(sums.error),
+        oracle_norm=math.sqrt(sums.oracle),
+        eager_spurious=sums.spurious,
     )
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Slices of one output, so that temporaries stay in cache."""
+
+    eager: Tensor
+    oracle: Tensor
+    spread: Tensor
+
+    def __iter__(self) -> Iterator[tuple[slice, Tensor, Tensor, Tensor, int]]:
+        """Range, centre, eager's error, spread (finite, zero where not both are), spurious elements."""
+        for start in range(0, self.eager.numel(), SLICE):
+            part = slice(start, start + SLICE)
+            oracle, eager, spread = self.oracle[part], self.eager[part].double(), self.spread[part]
+            error = (eager - oracle).abs_()
+            if math.isfinite(float(error.sum())) and bool(finite_in(oracle, self.eager.dtype).all()):
+                yield part, oracle, error, spread, 0
+                continue
+            truly = finite_in(oracle, self.eager.dtype)
+            both = truly & torch.isfinite(eager)
+            centre = torch.where(truly, oracle, eager).nan_to_num_(0.0, 0.0, 0.0)
+            spurious = int((truly & ~torch.isfinite(eager)).sum())
+            yield part, centre, torch.where(both, error, 0.0), torch.where(both, spread, 0.0), spurious
+
+
+@dataclass
+class _Sums:
+    error: float = 0.0
+    floor: float = 0.0
+    oracle: float = 0.0
+    spurious: int = 0
+
+
+def _survey(pieces: _Pieces) -> tuple[_Sums, Envelope]:
+    """Squared norms of eager's error, of `u|o| + D` and of the oracle; eager's error by magnitude."""
+    sums, envelope = _Sums(), Envelope(device=pieces.oracle.device)
+    unit = roundoff(pieces.eager.dtype)
+    for _, centre, error, spread, spurious in pieces:
+        floor = centre.abs().mul_(unit).add_(spread)
+        sums.error += float(torch.dot(error, error))
+        sums.floor += float(torch.dot(floor, floor))
+        sums.oracle += float(torch.dot(centre, centre))
+        sums.spurious += spurious
+        envelope.add(centre, error)
+    return sums, envelope
+
+
+def _tolerances(pieces: _Pieces, table: Tensor, factor: float) -> Tensor:
+    """The element-wise limits, float32 to save room unless the output is float64."""
+    dtype = pieces.eager.dtype
+    kept = torch.empty(
+        pieces.eager.shape,
+        dtype=dtype if dtype == torch.float64 else torch.float32,
+        device=pieces.eager.device,
+    )
+    for part, centre, _, spread, _ in pieces:
+        kept[part] = element_limit(centre, spread, table[magnitude_bins(centre)], dtype, factor)
+    return kept
 
 
 def cut(whole: Expectation, first: int, size: int) -> Expectation:
@@ -92,21 +149,29 @@ class Spread:
 
     def __init__(self, oracle: Sequence[Tensor]) -> None:
         self._oracle = list(oracle)
-        self._squares = [torch.zeros_like(out) if out.is_floating_point() else None for out in oracle]
+        self._squares = [
+            torch.zeros(out.shape, dtype=torch.float64, device=out.device)
+            if out.is_floating_point()
+            else None
+            for out in oracle
+        ]
         self._draws = 0
 
     def add(self, moved: Sequence[Tensor]) -> None:
         """Outputs of the oracle on one perturbed draw. Where a difference is not finite it counts as none."""
         self._draws += 1
         for squares, other, exact in zip(self._squares, moved, self._oracle, strict=True):
-            if squares is not None:
-                difference = other.to(torch.float64) - exact
-                squares += torch.where(torch.isfinite(difference), difference, 0.0).square_()
+            if squares is None:
+                continue
+            flat, near, far = squares.view(-1), exact.reshape(-1), other.reshape(-1)
+            for start in range(0, flat.numel(), SLICE):
+                part = slice(start, start + SLICE)
+                flat[part] += (far[part] - near[part]).square_().nan_to_num_(0.0, 0.0, 0.0)
 
     def result(self) -> list[Tensor | None]:
         """Root mean square of the movement, for each output; None where it is not floating."""
         draws = max(self._draws, 1)
-        return [None if squares is None else (squares / draws).sqrt_() for squares in self._squares]
+        return [None if squares is None else squares.div_(draws).sqrt_() for squares in self._squares]
 
 
 def finite_in(oracle: Tensor, dtype: torch.dtype) -> Tensor:

@@ -17,12 +17,10 @@ import torch
 from torch import Tensor
 
 from kernelwright.core.verdict import ReasonKind
-from kernelwright.verify.expectation import Expectation, finite_in
+from kernelwright.verify.expectation import SLICE, Expectation, finite_in
 
 POISON = 0xFF
 """Byte that `execute.runner` fills outputs with before a kernel runs: what is left was never written."""
-SLICE = 1 << 17
-"""Elements compared at once: temporaries of 1 MiB stay in cache."""
 WRONG = 0.01
 """Relative norm-wise error from which a wrong result is called an answer, not a precision, failure."""
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kernelwright.verify.bounds import Counts, envelope, roundoff
+from kernelwright.verify.bounds import Counts, Envelope, magnitude_bins, roundoff
 from kernelwright.verify.compare import perturbed
 from kernelwright.verify.expectation import Expectation, Spread, expect
 from kernelwright.verify.judge import POISON, judge
@@ -186,14 +186,26 @@ def test_empty_and_scalar_outputs(shape: tuple[int, ...]) -> None:
     assert judge(torch.exp(x), expected(torch.exp, x)).kind is None
 
 
+def envelope(values: list[float], errors: list[float], like: int) -> list[float]:
+    found = Envelope(like)
+    tensor = torch.tensor(values, dtype=torch.float64)
+    found.add(tensor, torch.tensor(errors, dtype=torch.float64))
+    return [float(each) for each in found.table()[magnitude_bins(tensor)]]
+
+
 @settings(deadline=None)
 @given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=50), st.integers(1, 20))
 def test_an_envelope_never_lies_below_the_error_itself(values: list[float], like: int) -> None:
-    errors = torch.arange(len(values), dtype=torch.float64)
-    assert bool((envelope(torch.tensor(values, dtype=torch.float64), errors, like) >= errors).all())
+    errors = [float(number) for number in range(len(values))]
+    assert all(found >= error for found, error in zip(envelope(values, errors, like), errors, strict=True))
 
 
 def test_exact_zeros_borrow_no_error() -> None:
-    values = torch.tensor([0.0, 1.0, 1.5], dtype=torch.float64)
-    errors = torch.tensor([0.0, 0.25, 0.5], dtype=torch.float64)
-    assert envelope(values, errors).tolist() == [0.0, 0.5, 0.5]
+    assert envelope([0.0, 1.0, 1.5], [0.0, 0.25, 0.5], 1024) == [0.0, 0.5, 0.5]
+
+
+def test_errors_of_far_magnitudes_are_kept_apart() -> None:
+    values = [1e-6] * 2000 + [1.0] * 2000 + [1e6] * 2000
+    errors = [1e-13] * 2000 + [1e-7] * 2000 + [0.1] * 2000
+    assert envelope(values, errors, 1000) == errors
+    assert envelope(values, errors, 3000)[0] == 1e-7
