@@ -26,7 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 PRIOR_SIGMA = 0.006
-"""Standard deviation between processes of a log-ratio, before any has been seen."""
+"""Standard deviation between processes of a log-ratio, before any has been seen.
+
+An assumption, to be checked against what `benchmarks/aa.py` prints for worker pairs on a quiet machine.
+"""
 PRIOR_DOF = 8.0
 """How many processes the prior is worth."""
 RESAMPLES = 500
