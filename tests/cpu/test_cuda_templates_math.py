@@ -43,7 +43,8 @@ UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     name: getattr(torch, name)
     for name in (
         "neg", "abs", "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "reciprocal", "sin",
-        "cos", "tanh", "sigmoid", "erf", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "isnan",
+        "cos", "tanh", "sigmoid", "erf", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not",
+        "isnan",
     )
 }  # fmt: skip
 BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
