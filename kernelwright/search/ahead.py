@@ -38,9 +38,10 @@ class Ahead:
             if kernel.hash not in self._futures:
                 self._futures[kernel.hash] = self._pool.submit(self._build, kernel)
 
-    def settle(self, kernels: Iterable[Kernel], timeout_s: float | None = None) -> None:
-        """Wait until these are built, or `timeout_s` has passed."""
-        wait([self._futures[kernel.hash] for kernel in kernels], timeout=timeout_s)
+    def settled(self, kernels: Iterable[Kernel], timeout_s: float) -> bool:
+        """Wait until these are built, or `timeout_s` has passed; whether they are built."""
+        _, unfinished = wait([self._futures[kernel.hash] for kernel in kernels], timeout=timeout_s)
+        return not unfinished
 
     def result(self, kernel: Kernel) -> Build:
         """The build of a kernel that was begun; waits for it. Raises what building raised."""

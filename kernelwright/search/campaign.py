@@ -7,7 +7,7 @@ hears of it. Kernels that earlier runs found for the same problem, target and co
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -76,7 +76,15 @@ class Campaign:
         if outcome.interrupted:
             self.notes.append("interrupted: the best kernel was judged quickly, not in full")
             return outcome.accepted[0] if outcome.accepted else None
-        for number, candidate in enumerate(outcome.accepted[:FINALISTS]):
+        try:
+            return self._first_confirmed(outcome.accepted[:FINALISTS])
+        except KeyboardInterrupt:
+            outcome.interrupted = True
+            self.notes.append("interrupted in the final judgement: the best kernel was judged quickly only")
+            return outcome.accepted[0]
+
+    def _first_confirmed(self, candidates: Sequence[Trial]) -> Trial | None:
+        for number, candidate in enumerate(candidates):
             self.tell({"stage": "final", "message": f"judging kernel {number + 1} in full, on fresh draws"})
             trial = self._final(candidate)
             if trial is not None:

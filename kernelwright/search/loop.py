@@ -25,6 +25,10 @@ from kernelwright.search.base import Budget, Strategy
 from kernelwright.search.interrupt import Interrupts
 
 
+GLANCE_S = 0.2
+"""How often a wait for compilers looks whether it should end."""
+
+
 @dataclass(frozen=True)
 class Tools:
     """What the loop needs from outside."""
@@ -98,10 +102,16 @@ class Search:
         while coming and not interrupts.asked:
             batch = coming
             if not overlap:
-                ahead.settle([kernel for _, kernel in batch], self._budget.left)
+                self._await([kernel for _, kernel in batch], ahead, interrupts)
             coming = self._batch(ahead) if overlap else []
             yield from batch
             coming = coming or self._batch(ahead)
+
+    def _await(self, kernels: list[Kernel], ahead: Ahead, interrupts: Interrupts) -> None:
+        """Until these are built, the budget is used up, or somebody pressed Ctrl-C."""
+        while self._budget.left > 0 and not interrupts.asked:
+            if ahead.settled(kernels, GLANCE_S):
+                return
 
     def _batch(self, ahead: Ahead) -> list[tuple[Choice, Kernel]]:
         if self._budget.left <= 0:
