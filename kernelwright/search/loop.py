@@ -24,7 +24,6 @@ from kernelwright.search.ahead import Ahead
 from kernelwright.search.base import Budget, Strategy
 from kernelwright.search.interrupt import Interrupts
 
-
 GLANCE_S = 0.2
 """How often a wait for compilers looks whether it should end."""
 
