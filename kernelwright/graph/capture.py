@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -87,8 +89,12 @@ def capture(module: Callable[..., Any], args: Sequence[Any]) -> Captured:
     program = _export(module, args)
     leaf_names = input_names(module, args)
     owners = _owners(module)
-    functional = _decomposed(program, {})
+    functional = program if _is_functional(program) else _decomposed(program, {})
     small = _decomposed(functional, decompositions())
+    _drop_assertions(functional.graph_module)
+    _drop_assertions(small.graph_module)
+    small.graph_module.graph.eliminate_dead_code()
+    small.graph_module.recompile()
     placeholders = _placeholders(small, leaf_names, owners)
     returned = _returned(small, placeholders)
     outputs, mutations = _results(small, returned)
@@ -158,24 +164,59 @@ class _Function(torch.nn.Module):
 
 def _export(module: Callable[..., Any], args: tuple[Any, ...]) -> ExportedProgram:
     traced = module if isinstance(module, torch.nn.Module) else _Function(module)
-    with (
-        boundary(ProblemError, "torch.export cannot trace the reference"),
-        torch.no_grad(),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        return torch.export.export(traced, args, strict=False)
+    with boundary(ProblemError, "torch.export cannot trace the reference"), torch.no_grad(), _quiet():
+        program = torch.export.export(traced, args, strict=False)
+    if any(_loses_mutation(node) for node in program.graph_module.graph.nodes):
+        raise ProblemError(
+            "torch.export loses the running statistics of an instance norm; it is not captured"
+        )
+    return program
 
 
 def _decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgram:
-    with (
-        boundary(ProblemError, "the traced reference cannot be decomposed"),
-        torch.no_grad(),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
+    with boundary(ProblemError, "the traced reference cannot be decomposed"), torch.no_grad(), _quiet():
         decomposed: ExportedProgram = program.run_decompositions(table)
         return decomposed
+
+
+def _is_functional(program: ExportedProgram) -> bool:
+    """Whether no operation of the graph as traced writes to its operands, openly or not, or draws."""
+    nodes = [node for node in program.graph_module.graph.nodes if node.op == "call_function"]
+    return not any(_writes(node) or draws_random(node) for node in nodes)
+
+
+def _writes(node: fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    hidden = "batch_norm" in str(node.target) or "dropout" in str(node.target)
+    return hidden or (schema is not None and schema.is_mutable)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No warnings, and none of the graphs that torch logs when it cannot trace: the error says it."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _loses_mutation(node: fx.Node) -> bool:
+    """torch.export keeps `instance_norm` whole and does not see that it writes its statistics."""
+    if node.target is not torch.ops.aten.instance_norm.default:
+        return False
+    return node.args[3] is not None and bool(node.args[5])
+
+
+def _drop_assertions(graph_module: fx.GraphModule) -> None:
+    """Take out checks that torch adds while it traces; they compute nothing that is returned."""
+    for node in reversed(graph_module.graph.nodes):
+        if node.op == "call_function" and "_assert" in str(node.target) and not node.users:
+            graph_module.graph.erase_node(node)
+    graph_module.recompile()
 
 
 def _parameters(forward: Callable[..., Any], count: int) -> Iterator[str]:
@@ -266,11 +307,16 @@ def _results(
 
 
 def _really_random(node: fx.Node) -> bool:
-    """Dropout with probability zero, or not in training, draws nothing."""
-    if "dropout" not in str(node.target):
-        return True
-    probability, training = node.args[1], node.args[2]
-    return bool(probability) and training is not False
+    """An operation with a dropout draws nothing where its probability is zero or it is not in training."""
+    given = {**dict(zip(_argument_names(node), node.args, strict=False)), **node.kwargs}
+    names = [name for name in ("p", "dropout", "dropout_p") if name in given]
+    if not names:
+        return "dropout" not in _argument_names(node) and "dropout_p" not in _argument_names(node)
+    return bool(given[names[0]]) and given.get("train", given.get("training")) is not False
+
+
+def _argument_names(node: fx.Node) -> list[str]:
+    return [argument.name for argument in node.target._schema.arguments]  # type: ignore[union-attr]
 
 
 def _unsized(node: fx.Node) -> list[Any]:

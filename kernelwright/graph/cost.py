@@ -125,33 +125,45 @@ def _flops(node: fx.Node) -> int:
 
 def _compulsory(captured: Captured) -> int:
     share = needed(captured)
-    results = [
-        value for value in (*captured.outputs, *captured.mutations.values()) if isinstance(value, fx.Node)
-    ]
-    written = sum(nbytes(_value(node)) for node in {node for node in results if node.op != "placeholder"})
-    held = [
-        n
-        for n in captured.graph_module.graph.nodes
-        if n.op == "placeholder" and n.name in captured.placeholders
-    ]
-    return written + sum(math.floor(share[node] * nbytes(_value(node))) for node in held)
+    written = {_base(node): node for node in _results(captured)}
+    total = sum(nbytes(_value(node)) for base, node in written.items() if base.op != "placeholder")
+    return total + sum(math.floor(share[node] * nbytes(_value(node))) for node in _held(captured))
 
 
 def _fused(captured: Captured) -> int:
-    total = 0
-    results = {
-        value for value in (*captured.outputs, *captured.mutations.values()) if isinstance(value, fx.Node)
-    }
+    share = needed(captured)
+    results = {_base(node) for node in _results(captured)}
+    held = set(_held(captured))
+    total = 0.0
     for node in captured.graph_module.graph.nodes:
-        if node.op == "output" or (is_view(node) and node.op == "call_function"):
+        computed = node.op == "call_function" and not is_view(node)
+        if not computed and node not in held:
             continue
-        stored = node.op == "placeholder" or not is_fusable(node)
-        readers = list(_readers(node))
-        library_reads = sum(not is_fusable(reader) for reader in readers)
-        fused_read = stored and any(is_fusable(reader) for reader in readers)
-        written = node.op != "placeholder" and (not is_fusable(node) or library_reads or node in results)
-        total += nbytes(_value(node)) * (library_reads + fused_read + bool(written))
-    return total
+        library = [not is_fusable(reader) for reader in _readers(node)]
+        stored = node in held or not is_fusable(node)
+        total += nbytes(_value(node)) * (
+            sum(library) + (computed and (stored or any(library) or node in results))
+        )
+        total += nbytes(_value(node)) * share[node] * (stored and not all(library))
+    return math.floor(total)
+
+
+def _results(captured: Captured) -> list[fx.Node]:
+    values = (*captured.outputs, *captured.mutations.values())
+    return [value for value in values if isinstance(value, fx.Node)]
+
+
+def _held(captured: Captured) -> list[fx.Node]:
+    """Placeholders of tensors."""
+    nodes = captured.graph_module.graph.nodes
+    return [node for node in nodes if node.op == "placeholder" and node.name in captured.placeholders]
+
+
+def _base(node: fx.Node) -> fx.Node:
+    """The node whose memory a view names."""
+    while node.op == "call_function" and is_view(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
 
 
 def _readers(node: fx.Node) -> Iterator[fx.Node]:
@@ -176,9 +188,7 @@ _PARTS = {aten.slice.Tensor, aten.select.int}
 def _from_users(node: fx.Node, share: dict[fx.Node, float]) -> float:
     users = [user for user in node.users if user.op == "call_function"]
     best = max((share[user] * _passed(user, node) for user in users), default=0.0)
-    return max(
-        best, _parts(node, [user for user in users if user.target in _PARTS], share), _items(node, share)
-    )
+    return max(best, _parts(node, [user for user in users if user.target in _PARTS], share))
 
 
 def _passed(user: fx.Node, node: fx.Node) -> float:
@@ -192,7 +202,7 @@ def _passed(user: fx.Node, node: fx.Node) -> float:
         return 0.0
     if target in (aten.mul.Tensor, aten.mul.Scalar, aten.pow.Tensor_Scalar) and args[1] == 0:
         return 0.0
-    if target in _PARTS or target in _TRIANGLES or getattr(user.target, "__name__", "") == "getitem":
+    if target in _PARTS or target in _TRIANGLES:
         whole = _elements(_value(node))
         return (
             min(1.0, _elements(_value(user)) / whole / (2 if target in _TRIANGLES else 1)) if whole else 0.0
@@ -249,12 +259,3 @@ def _disjoint(spans: list[tuple[int, int, float]]) -> float:
         if first >= end:
             total, end = total + (last - first) * part, last
     return total
-
-
-def _items(node: fx.Node, share: dict[fx.Node, float]) -> float:
-    """Items of a split are disjoint: their shares add up, weighted by size."""
-    if "split" not in str(node.target) and "unbind" not in str(node.target):
-        return 0.0
-    whole = _elements(_value(node))
-    items = [user for user in node.users if getattr(user.target, "__name__", "") == "getitem"]
-    return sum(share[item] * _elements(_value(item)) for item in items) / whole if whole else 0.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -23,12 +24,16 @@ _OURS: dict[Any, Callable[..., Any]] = {}
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
-    """torch's core ATen table with our entries over it."""
+    """torch's core ATen table with our entries over it, as a dictionary that the caller may change."""
+    return dict(_table())
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[Any, Callable[..., Any]]:
     from torch.export import default_decompositions
 
-    table: dict[Any, Callable[..., Any]] = dict(default_decompositions())
-    table.update(_OURS)
-    return table
+    defaults: Any = default_decompositions()
+    return {**dict(defaults.items()), **_OURS}
 
 
 def _for(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -278,3 +283,60 @@ def _elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) 
 @_for(aten.hardtanh.default)
 def _hardtanh(x: Tensor, low: float = -1, high: float = 1) -> Result:
     return aten.clamp.default(x, low, high)
+
+
+@_for(aten.max.dim)
+def _max_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Values and indices apart, so that whichever is not read disappears."""
+    if x.dim() == 0:
+        return NotImplemented
+    return aten.amax.default(x, _dims(x, dim), keepdim), aten.argmax.default(x, dim, keepdim)
+
+
+@_for(aten.min.dim)
+def _min_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    if x.dim() == 0:
+        return NotImplemented
+    return aten.amin.default(x, _dims(x, dim), keepdim), aten.argmin.default(x, dim, keepdim)
+
+
+@_for(aten.linalg_vector_norm.default)
+def _vector_norm(
+    x: Tensor,
+    order: float = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    if x.is_complex() or x.dim() == 0 or order not in (1, 2, math.inf, -math.inf):
+        return NotImplemented
+    dims, kept = _dims(x, dim), x.dtype if dtype is None else dtype
+    wide = _wide(_like(x, kept))
+    if order == 2:
+        total = aten.sum.dim_IntList(aten.mul.Tensor(wide, wide), dims, keepdim)
+        return _like(aten.sqrt.default(total), kept)
+    size = aten.abs.default(wide)
+    if order == 1:
+        return _like(aten.sum.dim_IntList(size, dims, keepdim), kept)
+    extreme = aten.amax if order > 0 else aten.amin
+    return _like(extreme.default(size, dims, keepdim), kept)
+
+
+@_for(aten.split_with_sizes.default)
+def _split_with_sizes(x: Tensor, sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return [aten.slice.Tensor(x, dim, start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+
+@_for(aten.split.Tensor)
+def _split(x: Tensor, size: int, dim: int = 0) -> Any:
+    if size == 0:
+        return NotImplemented
+    ends = range(0, max(x.shape[dim], 1), size)
+    return [aten.slice.Tensor(x, dim, start, min(start + size, x.shape[dim])) for start in ends]
+
+
+@_for(aten.unbind.int)
+def _unbind(x: Tensor, dim: int = 0) -> list[Tensor]:
+    return [aten.select.int(x, dim, i) for i in range(x.shape[dim])]

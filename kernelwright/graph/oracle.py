@@ -70,24 +70,22 @@ class _Retyped(fx.Interpreter):
         return super().call_function(target, pytree.tree_map(_wide, args), pytree.tree_map(_wide, kwargs))
 
     def _random(self, n: fx.Node) -> Any:
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
         if n.target is torch.ops.aten.native_dropout.default:
-            return self._dropout(n, *args)
-        narrow = [_own_type(node, value) for node, value in zip(n.args, args, strict=True)]
+            return self._dropout(n, *self.fetch_args_kwargs_from_env(n)[0])
+        args, kwargs = fx.map_arg((n.args, n.kwargs), lambda node: _own_type(node, self.env[node]))
         assert callable(n.target)
-        return n.target(*narrow, **kwargs)
+        return n.target(*args, **kwargs)
 
     def _dropout(self, n: fx.Node, x: torch.Tensor, probability: float, train: bool | None) -> Any:
-        _, mask = torch.ops.aten.native_dropout.default(_own_type(n.args[0], x), probability, train)
+        (source, *_) = n.all_input_nodes
+        _, mask = torch.ops.aten.native_dropout.default(_own_type(source, x), probability, train)
         scale = 0.0 if probability == 1 else 1 / (1 - probability)
         return x * mask * scale, mask
 
 
-def _own_type(node: Any, value: Any) -> Any:
+def _own_type(node: fx.Node, value: Any) -> Any:
     """`value` in the element type that the graph gives `node`."""
-    if isinstance(node, fx.Node) and isinstance(value, torch.Tensor):
-        return value.to(node.meta["val"].dtype)
-    return value
+    return value.to(node.meta["val"].dtype) if isinstance(value, torch.Tensor) else value
 
 
 def _wide(value: Any) -> Any:

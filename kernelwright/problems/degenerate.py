@@ -60,6 +60,15 @@ def repeats(reference: Reference) -> bool:
     return all(_same(a, b) for a, b in zip(_run(reference, args), _run(reference, args), strict=True))
 
 
+def written_by_running(reference: Reference) -> tuple[str, ...]:
+    """Names of weights and inputs that hold other values after a run, sorted: for graphs not captured."""
+    args = reference.draw(4)
+    state = {**reference.inputs(args), **reference.weights()}
+    before = {name: tensor.clone() for name, tensor in state.items()}
+    reference.forward(args, seed=5)
+    return tuple(sorted(name for name, tensor in state.items() if not torch.equal(tensor, before[name])))
+
+
 def _inputs_that_do_not_matter(reference: Reference, first: Sequence[torch.Tensor]) -> Iterator[str]:
     names = [spec.name for spec in reference.problem.inputs]
     if not 1 < len(names) <= _MOST_INPUTS:

@@ -18,7 +18,7 @@ from kernelwright.core.errors import ProblemError
 from kernelwright.core.problem import Problem, ScalarSpec, TensorSpec, Workload
 from kernelwright.graph.capture import Captured, input_names
 from kernelwright.graph.cost import cost
-from kernelwright.problems.degenerate import repeats, unread_inputs, weak_answers
+from kernelwright.problems.degenerate import repeats, unread_inputs, weak_answers, written_by_running
 from kernelwright.problems.origin import Origin
 from kernelwright.problems.outline import Outline, Shape, outline_or_none
 from kernelwright.problems.probe import Point, points
@@ -71,6 +71,9 @@ def _sampled(problem: Problem, origin: Origin, captured: Captured | None) -> Pro
             update={"notes": {**problem.notes, "not_sampled": "too large to run while loading"}}
         )
     reference = Reference.open(problem, point, "cpu")
+    if captured is None:
+        problem = problem.model_copy(update={"mutated": written_by_running(reference)})
+        reference = Reference.open(problem, point, "cpu")
     random = problem.random
     if not repeats(reference):
         random = "stochastic"
