@@ -92,7 +92,7 @@ def record(ledgers: tuple[Ledger, Ledger], one: str, problem: Problem, column: s
         return
     begun = time.monotonic()
     result = kw.optimize(problem, target="cuda", budget_s=budget_s, strict=column == "strict")
-    gpu: dict[str, Any] = {"name": torch.cuda.get_device_name(0), "torch": torch.__version__}
+    gpu: dict[str, Any] = {"gpu": torch.cuda.get_device_name(0), "torch": torch.__version__}
     taken = round(time.monotonic() - begun, 1)
     ledgers[0].append(
         key,
