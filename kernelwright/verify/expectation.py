@@ -18,8 +18,8 @@ from torch import Tensor
 
 from kernelwright.verify.bounds import Envelope, element_limit, magnitude_bins, norm_limit, roundoff
 
-SLICE = 1 << 17
-"""Elements looked at at once: temporaries of 1 MiB stay in cache."""
+SLICES = {"cpu": 1 << 17, "cuda": 1 << 26}
+"""Elements looked at at once: on a CPU temporaries of 1 MiB stay in cache, a GPU wants few launches."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,7 @@ class _Pieces:
 
     def __iter__(self) -> Iterator[tuple[slice, Tensor, Tensor, Tensor, int]]:
         """Range, centre, eager's error, spread (finite, zero where not both are), spurious elements."""
-        for start in range(0, self.eager.numel(), SLICE):
-            part = slice(start, start + SLICE)
+        for part in slices(self.eager):
             oracle, eager, spread = self.oracle[part], self.eager[part].double(), self.spread[part]
             error = (eager - oracle).abs_()
             if math.isfinite(float(error.sum())) and bool(finite_in(oracle, self.eager.dtype).all()):
@@ -164,14 +163,19 @@ class Spread:
             if squares is None:
                 continue
             flat, near, far = squares.view(-1), exact.reshape(-1), other.reshape(-1)
-            for start in range(0, flat.numel(), SLICE):
-                part = slice(start, start + SLICE)
+            for part in slices(flat):
                 flat[part] += (far[part] - near[part]).square_().nan_to_num_(0.0, 0.0, 0.0)
 
     def result(self) -> list[Tensor | None]:
         """Root mean square of the movement, for each output; None where it is not floating."""
         draws = max(self._draws, 1)
         return [None if squares is None else squares.div_(draws).sqrt_() for squares in self._squares]
+
+
+def slices(flat: Tensor) -> Iterator[slice]:
+    """Ranges that cover a flat tensor, of a size that suits its device."""
+    size = SLICES[flat.device.type]
+    return (slice(start, start + size) for start in range(0, flat.numel(), size))
 
 
 def finite_in(oracle: Tensor, dtype: torch.dtype) -> Tensor:

@@ -16,8 +16,8 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.execute.state import bench_state
 
-_CHUNK = 1 << 16
-"""Words that a core's private cache holds together with their weights."""
+_CHUNKS = {"cpu": 1 << 16, "cuda": 1 << 25}
+"""Words summed at once: on a CPU what a core's private cache holds together with their weights."""
 
 
 def protected(state: dict[str, Any], *, slot: str) -> dict[str, list[int]]:
@@ -48,10 +48,11 @@ def checksum(tensor: Tensor) -> list[int]:
     if flat.numel() % 8:
         flat = torch.nn.functional.pad(flat, (0, -flat.numel() % 8))
     words = flat.view(torch.int64)
-    weights = torch.arange(1, 2 * _CHUNK, 2, dtype=torch.int64, device=flat.device)
+    size = min(_CHUNKS[flat.device.type], max(words.numel(), 1))
+    weights = torch.arange(1, 2 * size, 2, dtype=torch.int64, device=flat.device)
     plain, weighted = 0, 0
-    for number, start in enumerate(range(0, words.numel(), _CHUNK)):
-        chunk = words[start : start + _CHUNK]
+    for number, start in enumerate(range(0, words.numel(), size)):
+        chunk = words[start : start + size]
         plain += int(chunk.sum())
         weighted += (2 * number + 1) * int((chunk * weights[: chunk.numel()]).sum())
     return [plain % 2**63, weighted % 2**63]

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from kernelwright.core.verdict import ReasonKind
-from kernelwright.verify.expectation import SLICE, Expectation, finite_in
+from kernelwright.verify.expectation import Expectation, finite_in, slices
 
 POISON = 0xFF
 """Byte that `execute.runner` fills outputs with before a kernel runs: what is left was never written."""
@@ -81,8 +81,8 @@ def _exact(output: Tensor, expected: Expectation, finding: Finding) -> None:
 
 def _near(output: Tensor, expected: Expectation, finding: Finding) -> None:
     sums = _Sums()
-    for start in range(0, output.numel(), SLICE):
-        _add_slice(output, expected, start, sums)
+    for part in slices(output):
+        _add_slice(output, expected, part, sums)
     norm = math.sqrt(sums.squares)
     relative = norm / expected.oracle_norm if expected.oracle_norm else (0.0 if norm == 0 else math.inf)
     finding.figures = {
@@ -114,17 +114,17 @@ def _conclude(sums: _Sums, norm: float, relative: float, expected: Expectation, 
         finding.fail(kind, f"{sums.beyond} elements are beyond tolerance; {at}")
 
 
-def _add_slice(output: Tensor, expected: Expectation, start: int, sums: _Sums) -> None:
-    stop = start + SLICE
+def _add_slice(output: Tensor, expected: Expectation, part: slice, sums: _Sums) -> None:
+    start = part.start
     assert expected.tolerance is not None
-    out, oracle = output[start:stop], expected.oracle.view(-1)[start:stop]
-    tolerance = expected.tolerance.view(-1)[start:stop]
+    out, oracle = output[part], expected.oracle.view(-1)[part]
+    tolerance = expected.tolerance.view(-1)[part]
     error = out.double().sub_(oracle).abs_()
     squares = float(torch.dot(error, error))
     worst, index = (error / tolerance).max(0)
     # Finite squares and a worst below 1 leave nothing to look into, unless eager has holes of its own.
     if not (math.isfinite(squares) and float(worst) <= 1 and expected.eager_spurious == 0):
-        eager = expected.eager.view(-1)[start:stop]
+        eager = expected.eager.view(-1)[part]
         squares, worst, index = _closely(out, eager, oracle, tolerance, start, sums)
     sums.squares += squares
     if float(worst) > sums.worst[0]:
