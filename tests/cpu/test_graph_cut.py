@@ -56,7 +56,9 @@ def check(module: Callable[..., Tensor], args: list[Tensor]) -> Partition:
     expected = expected if isinstance(expected, tuple) else (expected,)
     found = interpret(partition, tensors)
     for spec, value in zip(problem.outputs, expected, strict=True):
-        torch.testing.assert_close(found[spec.name].reshape(value.shape), value, equal_nan=True, rtol=2e-5, atol=2e-6)
+        torch.testing.assert_close(
+            found[spec.name].reshape(value.shape), value, equal_nan=True, rtol=2e-5, atol=2e-6
+        )
     if isinstance(module, nn.Module):
         for name in problem.mutated:
             value = module.state_dict()[name]
@@ -121,7 +123,9 @@ def test_channel_norm_has_three_loops() -> None:
 
 
 def test_contiguous_pointwise_is_one_loop() -> None:
-    region = check_function(lambda x, y: F.silu(x) * y, [torch.randn(3, 4, 5), torch.randn(3, 4, 5)]).regions[0]
+    region = check_function(lambda x, y: F.silu(x) * y, [torch.randn(3, 4, 5), torch.randn(3, 4, 5)]).regions[
+        0
+    ]
     assert [dim.extent for dim in region.dims] == [60]
 
 
@@ -166,12 +170,17 @@ def test_one_value_as_two_outputs() -> None:
 
 
 def test_outputs_that_are_views_of_what_is_computed() -> None:
-    check_function(lambda x: ((y := torch.exp(x))[1:], y.t(), y.t().reshape(2, 6), y.expand(2, 3, 4)), [torch.randn(3, 4)])
+    check_function(
+        lambda x: ((y := torch.exp(x))[1:], y.t(), y.t().reshape(2, 6), y.expand(2, 3, 4)),
+        [torch.randn(3, 4)],
+    )
 
 
 def test_integers_and_masks() -> None:
     x, mask = torch.randint(-5, 5, (4, 6)), torch.rand(4, 6) > 0.5
-    check_function(lambda x, m: (x * 2 + m, torch.where(m, x, -1), (x > 0) & m, x.sum(1), x / 2, m.any(1)), [x, mask])
+    check_function(
+        lambda x, m: (x * 2 + m, torch.where(m, x, -1), (x > 0) & m, x.sum(1), x / 2, m.any(1)), [x, mask]
+    )
 
 
 def test_random_numbers_are_refused() -> None:

@@ -224,7 +224,7 @@ inline __attribute__((always_inline)) void each(F &&f, int64_t j, std::integer_s
 // is called about every `every` elements and at the end: it is where partial sums are put away.
 template <int U, class F, class G>
 inline __attribute__((always_inline)) void sweep(int64_t lo, int64_t hi, int64_t ahead, F &&f, G &&flush) {
-  constexpr int64_t every = 64 * lanes * U;
+  constexpr int64_t every = 32 * lanes * U;
   int64_t j = lo;
   if (ahead) {
     f(Part{int(ahead)}, j, At<0>{});

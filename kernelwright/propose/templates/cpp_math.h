@@ -157,37 +157,37 @@ template <class V>
 inline V sigmoid(V x) { return 1 / (1 + exp(-x)); }
 
 // 32 polynomials of degree 4, each over 1/8 of |x|: of erf(x)/x below 1, where the ratio keeps small
-// results precise, and of erf(x) above.
+// results precise, and of erf(x) above. The last is 1: so must erf of all that is larger be, exactly.
 alignas(64) constexpr float erf_table[5][32] = {
     {1.12837923f, 1.12252963f, 1.10530555f, 1.07764506f, 1.04099977f, 0.997185409f, 0.948207498f,
      0.896085799f, 0.842700779f, 0.888388216f, 0.92290014f, 0.948170066f, 0.966105163f, 0.978443742f,
      0.986671686f, 0.99199003f, 0.995322287f, 0.997345984f, 0.998537302f, 0.999217033f, 0.999593019f,
      0.999794602f, 0.999899387f, 0.999952137f, 0.999977887f, 0.999990106f, 0.999995708f, 0.999998212f,
-     0.999999285f, 0.999999702f, 0.999999881f, 0.99999994f},
+     0.999999285f, 0.999999702f, 0.999999881f, 1.0f},
     {2.7909218e-08f, -0.0116442861f, -0.0226455908f, -0.0324306116f, -0.0405541472f, -0.046737045f,
      -0.0508793071f, -0.0530486181f, 0.0518886335f, 0.0397844091f, 0.029565258f, 0.0212950408f,
      0.0148663111f, 0.0100590251f, 0.00659684697f, 0.00419319142f, 0.00258333446f, 0.00154256762f,
      0.00089276128f, 0.000500788039f, 0.000272270088f, 0.000143473997f, 7.32780172e-05f, 3.62744977e-05f,
      1.74042834e-05f, 8.09352878e-06f, 3.6479305e-06f, 1.59361002e-06f, 6.74752187e-07f, 2.76906547e-07f,
-     1.10140938e-07f, 4.24610604e-08f},
+     1.10140938e-07f, 0.0f},
     {-0.00587718002f, -0.0057138619f, -0.00524085015f, -0.00450893119f, -0.00359359034f, -0.00258328998f,
      -0.00156668783f, -0.000621240295f, -0.00648762891f, -0.00559597835f, -0.0046205055f, -0.00366063463f,
      -0.00278764288f, -0.00204319158f, -0.00144284964f, -0.000982491067f, -0.000645532913f,
      -0.000409472617f, -0.000250866171f, -0.000148502149f, -8.49638745e-05f, -4.69963525e-05f,
      -2.51375659e-05f, -1.30046592e-05f, -6.5083027e-06f, -3.15134866e-06f, -1.47653634e-06f,
-     -6.69519409e-07f, -2.93832755e-07f, -1.24823643e-07f, -5.13323606e-08f, -2.04369606e-08f},
+     -6.69519409e-07f, -2.93832755e-07f, -1.24823643e-07f, -5.13323606e-08f, 0.0f},
     {5.03078866e-07f, 0.000109913453f, 0.00020725248f, 0.000282529887f, 0.000329295231f, 0.000345417386f,
      0.000332992407f, 0.000297486433f, 0.000274703838f, 0.000321043015f, 0.00032994902f, 0.000310102827f,
      0.000271647034f, 0.000224192816f, 0.000175500099f, 0.000130896296f, 9.33149349e-05f, 6.37325793e-05f,
      4.17759256e-05f, 2.6317357e-05f, 1.59508945e-05f, 9.30976785e-06f, 5.23624658e-06f, 2.8398299e-06f,
      1.4858598e-06f, 7.50353706e-07f, 3.65864196e-07f, 1.72298002e-07f, 7.83918352e-08f, 3.44666091e-08f,
-     1.46475063e-08f, 6.01790928e-09f},
+     1.46475063e-08f, 0.0f},
     {2.71213667e-05f, 2.41597209e-05f, 1.87244896e-05f, 1.16842839e-05f, 4.1023477e-06f, -2.97746055e-06f,
      -8.71932116e-06f, -1.2617128e-05f, 1.17396357e-05f, 2.43109389e-06f, -4.75153229e-06f, -9.4317802e-06f,
      -1.1727836e-05f, -1.20887362e-05f, -1.11120307e-05f, -9.39063466e-06f, -7.41236136e-06f,
      -5.51621497e-06f, -3.89377828e-06f, -2.61787955e-06f, -1.6814214e-06f, -1.03401021e-06f,
      -6.09879919e-07f, -3.45483556e-07f, -1.88170418e-07f, -9.86296058e-08f, -4.97876158e-08f,
-     -2.4219549e-08f, -1.13599539e-08f, -5.13983078e-09f, -2.244259e-09f, -9.45974077e-10f}
+     -2.4219549e-08f, -1.13599539e-08f, -5.13983078e-09f, -2.244259e-09f, 0.0f}
 };
 inline vf erf_coefficient(int degree, vi at) {
 #ifdef __AVX512F__
@@ -253,8 +253,9 @@ inline vf log(vf x) {
 inline float log(float x) { return std::log(x); }
 inline double log(double x) { return std::log(x); }
 
+// Zero of NaN, as torch has it.
 template <class V>
-inline V sign(V a) { return (a > V{}) ? V{} + 1 : ((a < V{}) ? V{} - 1 : a); }
+inline V sign(V a) { return (a > V{}) ? V{} + 1 : ((a < V{}) ? V{} - 1 : V{}); }
 // Division and remainders of whole numbers as torch has them: the remainder has the divisor's sign.
 template <class T>
 inline T remainder(T a, T b) {
@@ -272,19 +273,6 @@ inline vf remainder(vf a, vf b) {
 }
 
 // ---- reductions: lanes apart, put together once
-
-template <class V>
-inline auto lanes_sum(V v) {
-  if constexpr (is_lanes<V>) {
-    float part[lanes];
-    std::memcpy(part, &v, sizeof v);
-    for (int w = lanes / 2; w; w /= 2)
-      for (int i = 0; i < w; ++i) part[i] += part[i + w];
-    return part[0];
-  } else {
-    return v;
-  }
-}
 
 template <class V, class F>
 inline auto lanes_fold(V v, F &&f) {
@@ -304,20 +292,41 @@ inline V only(V v, V, One) { return v; }
 template <class V>
 inline V only(V v, V neutral, Part part) { return first(part.count) ? v : neutral; }
 
-// Sum in two levels: U short chains, put away now and then into one long chain.
+// Sum in two levels: U short chains, put away now and then into a long one that is double for floats.
+template <class V>
+struct Away {
+  V sum{};
+  inline void add(V v) { sum += v; }
+  inline V total() const { return sum; }
+};
+template <>
+struct Away<float> : Away<double> {};
+template <>
+struct Away<vf> {
+  double sum[lanes]{};
+  inline void add(vf v) {
+    for (int i = 0; i < lanes; ++i) sum[i] += v[i];
+  }
+  inline double total() const {
+    double all = 0;
+    for (int i = 0; i < lanes; ++i) all += sum[i];
+    return all;
+  }
+};
+
 template <class V, int U>
 struct Sum {
   V now[U]{};
-  V away{};
+  Away<V> away;
   template <int u, class L>
   inline void add(V v, L l, At<u>) { now[u] += only(v, V{}, l); }
   inline void flush() {
     for (int w = U / 2; w; w /= 2)
       for (int i = 0; i < w; ++i) now[i] += now[i + w];
-    away += now[0];
+    away.add(now[0]);
     for (int i = 0; i < U; ++i) now[i] = V{};
   }
-  inline auto total() const { return lanes_sum(away); }
+  inline auto total() const { return away.total(); }
 };
 
 template <class V, int U, class Op>

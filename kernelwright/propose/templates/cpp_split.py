@@ -70,7 +70,7 @@ class _Split:
         text.open(body.signature())
         for at, node in enumerate(body.region.nodes):
             if isinstance(node, Reduce):
-                text.line(f"kw::Local<{body.single_type(at)}> parts{at}(omp_get_max_threads());")
+                text.line(f"kw::Local<{self._part_type(at)}> parts{at}(omp_get_max_threads());")
         text.line("#pragma omp parallel")
         text.open("{")
         text.line("const int threads = omp_get_num_threads(), me = omp_get_thread_num();")
@@ -133,9 +133,14 @@ class _Split:
         for at in folds:
             node = self.body.region.nodes[at]
             assert isinstance(node, Reduce)
-            kind = self.body.single_type(at)
-            text.line(f"{kind} t{at} = parts{at}.at[0];")
+            text.line(f"{self._part_type(at)} w{at} = parts{at}.at[0];")
             text.line(
-                f"for (int k = 1; k < threads; ++k) t{at} = kw::{_OPS[node.op]}::of(t{at}, parts{at}.at[k]);"
+                f"for (int k = 1; k < threads; ++k) w{at} = kw::{_OPS[node.op]}::of(w{at}, parts{at}.at[k]);"
             )
+            text.line(f"const {self.body.single_type(at)} t{at} = w{at};")
         self.known += folds
+
+    def _part_type(self, at: int) -> str:
+        """Parts of float sums stay double until they are put together."""
+        node, kind = self.body.region.nodes[at], self.body.single_type(at)
+        return "double" if isinstance(node, Reduce) and node.op == "sum" and kind == "float" else kind
