@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 FIRST, BEFORE, AFTER = ("form", "build"), ("contract", "numeric", "repeat"), ("timed", "floor")
 """Gates without a bench, before the measurement, and after it."""
-TIMED_SLOTS = 2
-"""Draws that timed calls rotate over, so that each call meets other addresses."""
 
 
 def evaluate(
@@ -121,7 +119,7 @@ def _measured(
             slots.bench,
             "kernel",
             makeable(slots.bench) if baselines is None else baselines,
-            [slots.slot("file", number) for number in range(TIMED_SLOTS)],
+            slots.timed(),
             RULES[case.level],
             incumbent=incumbent,
             claim=_claim(case, slots, frozen_weights),

@@ -13,7 +13,7 @@ from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
-from kernelwright.evaluate import TIMED_SLOTS, evaluate
+from kernelwright.evaluate import evaluate
 from kernelwright.execute.bench import Bench
 from kernelwright.measure.baselines import BASELINES, Ranked, applicable, rank, strongest
 from kernelwright.measure.ceilings import ceilings
@@ -84,7 +84,7 @@ class Session:
 
 def _ranked(bench: Bench, slots: Slots) -> tuple[Ranked, ...]:
     clock: ClockName = "outside" if bench.target.name == "cpu" else "events"
-    drawn = [slots.slot("file", number) for number in range(TIMED_SLOTS)]
+    drawn = slots.timed()
     reasons = applicable(bench.problem, bench.target.name, clock)
     for name in BASELINES[bench.target.name]:
         reasons[name] = reasons[name] or bench.baseline(name)

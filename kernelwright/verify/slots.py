@@ -22,6 +22,8 @@ from kernelwright.verify.base import Rejected, Seeds
 
 _COMPARE = "kernelwright.verify.compare:"
 _INSPECT = "kernelwright.verify.inspect:"
+TIMED_SLOTS = 2
+"""Draws that timed calls rotate over, so that each call meets other addresses."""
 AGAIN = "again"
 """Slot whose addresses get the contents of others."""
 
@@ -61,6 +63,10 @@ class Slots:
     def slot(self, draw: str, number: int = 0) -> str:
         """Name of the slot with this draw; drawn from a fresh secret seed on first use."""
         return self._draw(f"{draw}-{number}", draw)
+
+    def timed(self) -> list[str]:
+        """Names of the slots that timed calls rotate over."""
+        return [self.slot("file", number) for number in range(TIMED_SLOTS)]
 
     def again(self) -> str:
         """Name of the slot whose inputs `refill` changes in place."""
