@@ -20,7 +20,8 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from kernelwright.graph.capture import Captured, Placeholder, draws_random, module_tensors
+from kernelwright.graph.capture import Captured, Placeholder, module_tensors
+from kernelwright.graph.exporting import draws_random
 
 Oracle = Callable[[Sequence[Any], Mapping[str, torch.Tensor]], list[torch.Tensor]]
 """(arguments of `forward`, weights by qualified name) -> tensors returned, then mutated ones by name."""
