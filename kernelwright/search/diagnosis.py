@@ -23,8 +23,8 @@ from kernelwright.measure.floors import reporting_floor
 from kernelwright.measure.profile import Part, Profile, profile
 from kernelwright.verify.slots import Slots
 
-SHOWN = 20
-"""Rows that a report shows; the rest is summed."""
+SHOWN = 0.005
+"""Share of time from which a part has a row of its own; the rest is summed."""
 FLOAT_BYTES = 4
 
 
@@ -63,8 +63,8 @@ def _report(
     problem: Problem, target: Target, found: Profile, limits: Ceilings, eager_us: float
 ) -> dict[str, Any]:
     floor = reporting_floor(problem, limits)
-    rows = [_row(part, found, limits) for part in found.parts[:SHOWN]]
-    rest = found.parts[SHOWN:]
+    rows = [_row(part, found, limits) for part in found.parts if part.share >= SHOWN]
+    rest = [part for part in found.parts if part.share < SHOWN]
     if rest:
         rows.append(_rest(rest, found))
     gain = eager_us / floor.us if floor.us else None
