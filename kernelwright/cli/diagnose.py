@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kernelwright.cli import options
+from kernelwright.core.problem import Mode
 
 
 @click.command("diagnose")
@@ -14,7 +15,7 @@ from kernelwright.cli import options
 @click.option("--seconds", default=120.0, show_default=True, help="Time to spend at most.")
 @options.as_json
 def command(
-    source: str, inputs: str | None, mode: str | None, target: str, seconds: float, json_: bool
+    source: str, inputs: str | None, mode: Mode | None, target: str, seconds: float, json_: bool
 ) -> None:
     """Say where the time of SOURCE goes, and what a perfect kernel could gain, before any search."""
     from kernelwright.cli.progress import Progress

@@ -8,6 +8,7 @@ import click
 
 from kernelwright.cli import options
 from kernelwright.core.errors import ExitCode
+from kernelwright.core.problem import Mode
 
 
 @click.command("optimize")
@@ -28,7 +29,7 @@ from kernelwright.core.errors import ExitCode
 def command(
     source: str,
     inputs: str | None,
-    mode: str | None,
+    mode: Mode | None,
     target: str,
     budget: float,
     strategy: str,

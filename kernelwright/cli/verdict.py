@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kernelwright.core.measurement import Measurement
+from kernelwright.core.problem import Mode
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
 from kernelwright.core.verdict import Level
@@ -16,7 +17,7 @@ def verify(
     path: Path,
     source: str,
     inputs: str | None,
-    mode: str | None,
+    mode: Mode | None,
     target_text: str,
     level: str,
     on_progress: Callable[[dict[str, Any]], None],

@@ -8,6 +8,7 @@ import click
 
 from kernelwright.cli import options
 from kernelwright.core.errors import ExitCode
+from kernelwright.core.problem import Mode
 
 
 @click.command("verify")
@@ -26,7 +27,7 @@ def command(
     kernel: Path,
     problem_source: str,
     inputs: str | None,
-    mode: str | None,
+    mode: Mode | None,
     target: str,
     level: str,
     json_: bool,
