@@ -33,7 +33,8 @@ ReduceOp = Literal["sum", "max", "min", "prod"]
 POINTWISE = frozenset({
     # one argument
     "neg", "abs", "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "reciprocal", "sin", "cos",
-    "tanh", "sigmoid", "erf", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "isnan", "cast",
+    "tanh", "sigmoid", "erf", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "isnan",
+    "cast",
     # two arguments
     "add", "sub", "mul", "div", "pow", "maximum", "minimum", "fmod", "remainder", "atan2",
     "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "bitwise_and", "bitwise_or",
