@@ -22,7 +22,9 @@ _MOST_WORKLOADS = 12
 def find_axes(origin: Origin, base: Outline) -> tuple[Axis, ...]:
     """The axes of a source, in its order."""
     sizes = origin.sizes()
-    structure = trace_structure(base.module, base.arguments) if origin.depends_on_forward() else None
+    structure = _structure(base) if origin.depends_on_forward() else None
+    if structure is None and origin.depends_on_forward():
+        return ()
     found: list[Axis] = []
     excluded: set[str] = set()
     for name, size in sizes.items():
@@ -38,9 +40,8 @@ def find_workloads(origin: Origin, base: Outline, axes: tuple[Axis, ...]) -> tup
     """The base point, then all axes halved and odd, then one axis odd, one larger, halved or doubled."""
     sizes = {axis.name: axis.size for axis in axes}
     found = [Workload(name="base", axes=sizes)]
-    try:
-        structure = trace_structure(base.module, base.arguments)
-    except ProblemError:
+    structure = _structure(base)
+    if structure is None:
         return tuple(found)
     seen = {tuple(sizes.items())}
     for name, changed in _candidates(sizes, base.input_bytes <= _SMALL_BYTES):
@@ -90,7 +91,12 @@ def _same_structure(origin: Origin, point: dict[str, int], structure: str) -> bo
 
 
 def _traces_to(other: Outline, structure: str) -> bool:
+    return _structure(other) == structure
+
+
+def _structure(made: Outline) -> str | None:
+    """Structure of the traced graph, or None where the reference cannot be traced."""
     try:
-        return trace_structure(other.module, other.arguments) == structure
+        return trace_structure(made.module, made.arguments)
     except ProblemError:
-        return False
+        return None

@@ -73,8 +73,10 @@ class Reference:
         return list(arguments)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Parameters, buffers and plain tensor attributes by qualified name: the live tensors."""
-        return module_tensors(self.module) if isinstance(self.module, torch.nn.Module) else {}
+        """Parameters, buffers and plain tensor attributes by qualified name: live memory, no gradients."""
+        if not isinstance(self.module, torch.nn.Module):
+            return {}
+        return {name: tensor.detach() for name, tensor in module_tensors(self.module).items()}
 
     def forward(self, args: Sequence[Any], seed: int | None = None) -> list[torch.Tensor]:
         """Tensors that the reference returns, in order, then copies of the mutated ones, by name.
