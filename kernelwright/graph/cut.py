@@ -319,17 +319,14 @@ def _strided(node: fx.Node) -> tuple[list[int], list[int], int] | None:
     shape = shape_of(base)
     view = torch.empty(1, device="meta").as_strided(shape, contiguous_strides(shape))
     for step in reversed(chain):
-        args = [view if isinstance(arg, fx.Node) else arg for arg in step.args]
         if view_name(step) in ("clone", "contiguous", "reshape"):
             if not view.is_contiguous():
                 return None
-            args = [view, shape_of(step)]
+            view = view.view(shape_of(step))
+            continue
+        operation: Any = step.target
         try:
-            view = (
-                torch.ops.aten.view(*args)
-                if view_name(step) in ("reshape", "clone", "contiguous")
-                else step.target(*args)
-            )  # type: ignore[operator]
+            view = operation(view, *step.args[1:])
         except RuntimeError:
             return None
     return list(view.shape), list(view.stride()), int(view.storage_offset())

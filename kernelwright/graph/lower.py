@@ -39,7 +39,7 @@ def is_reduction(node: fx.Node) -> bool:
     if name not in _REDUCTIONS:
         return False
     source = node.args[0].meta["val"]  # type: ignore[union-attr]
-    return source.dim() > 0 and source.numel() > 0
+    return bool(source.dim() > 0 and source.numel() > 0)
 
 
 def is_computed(node: fx.Node) -> bool:
@@ -262,7 +262,7 @@ def _dims_of(node: fx.Node, rank: int) -> set[int]:
         given = [given]
     if not isinstance(given, list | tuple) or not given:
         return set(range(rank))
-    return {int(dim) % rank for dim in given}  # type: ignore[arg-type]
+    return {int(dim) % rank for dim in given}
 
 
 def elements(node: fx.Node) -> int:

@@ -37,7 +37,7 @@ def dtype_of(tensor: Any) -> Dtype:
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in DTYPES:
         raise Mismatch(f"element type {name}")
-    return name  # type: ignore[return-value]
+    return name
 
 
 def computed(dtype: Dtype) -> Dtype:

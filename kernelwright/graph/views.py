@@ -100,26 +100,25 @@ def _expand(atoms: Atoms, node: fx.Node, of: View) -> View:
 
 
 def _slice(atoms: Atoms, node: fx.Node, of: View) -> View:
-    dim, start, _, step = (*node.args[1:], *(0, None, None, 1)[len(node.args) - 1 :])
-    start = int(start or 0)  # type: ignore[call-overload]
-    size, length = _length(node, int(dim)), _length(node.args[0], int(dim))  # type: ignore[call-overload]
+    given: list[Any] = [*node.args[1:], *[0, None, None, 1][len(node.args) - 1 :]]
+    dim, start, step = int(given[0]), int(given[1] or 0), int(given[3] or 1)
+    size, length = shape_of(node)[dim], _length(node, dim)
     if size == length:
         return of
-    if start < 0:
-        start += length
-    return _walked(atoms, of, int(dim), size, int(step or 1), start)  # type: ignore[call-overload]
+    return _walked(atoms, of, dim, size, step, start + length if start < 0 else start)
 
 
 def _select(atoms: Atoms, node: fx.Node, of: View) -> View:
-    dim, index = (int(arg) for arg in node.args[1:3])  # type: ignore[arg-type]
-    length = _length(node.args[0], dim)
-    one = _walked(atoms, of, dim, 1, 1, index % length)
+    given: list[Any] = list(node.args[1:3])
+    dim, index = int(given[0]), int(given[1])
+    one = _walked(atoms, of, dim, 1, 1, index % _length(node, dim))
     at = dim % len(of.dims)
     return View(one.dims[:at] + one.dims[at + 1 :], one.walks)
 
 
-def _length(node: Any, dim: int) -> int:
-    return shape_of(node)[dim]
+def _length(node: fx.Node, dim: int) -> int:
+    """Size of dimension `dim` of what the view is of."""
+    return shape_of(node.all_input_nodes[0])[dim]
 
 
 def _walked(atoms: Atoms, of: View, dim: int, size: int, step: int, start: int) -> View:

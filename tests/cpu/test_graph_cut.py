@@ -1,4 +1,4 @@
-"""The cut of a graph: what is computed is right (by a plain interpreter), and what belongs together is together."""
+"""The cut of a graph is right, by a plain interpreter, and keeps together what belongs together."""
 
 from __future__ import annotations
 
@@ -19,17 +19,45 @@ from kernelwright.graph.library_steps import LibraryStep
 SIZES = st.sampled_from([1, 2, 3, 4, 6, 7])
 
 UNARY: list[Callable[[Tensor], Tensor]] = [
-    torch.relu, torch.sigmoid, torch.tanh, F.gelu, F.silu, torch.exp, torch.neg, torch.abs,
-    lambda x: x.clamp(-0.5, 0.5), lambda x: x**2, lambda x: x**3, lambda x: 1.5 - x, lambda x: torch.where(x > 0, x, 0.1 * x),
-    F.hardswish, F.softplus, lambda x: F.leaky_relu(x, 0.2), F.elu, lambda x: (x > 0).float(), lambda x: x + 1,
-]  # fmt: skip
+    torch.relu,
+    torch.sigmoid,
+    torch.tanh,
+    F.gelu,
+    F.silu,
+    torch.exp,
+    torch.neg,
+    torch.abs,
+    lambda x: x.clamp(-0.5, 0.5),
+    lambda x: x**2,
+    lambda x: x**3,
+    lambda x: 1.5 - x,
+    lambda x: torch.where(x > 0, x, 0.1 * x),
+    F.hardswish,
+    F.softplus,
+    lambda x: F.leaky_relu(x, 0.2),
+    F.elu,
+    lambda x: (x > 0).float(),
+    lambda x: x + 1,
+]
 SHAPED: list[Callable[[Tensor], Tensor]] = [
-    lambda x: x.transpose(0, 1), lambda x: x.reshape(-1), lambda x: x.flatten(0, 1), lambda x: x.unsqueeze(1),
-    lambda x: x.mean(-1, keepdim=True), lambda x: x.sum(0), lambda x: x.amax(1, keepdim=True), lambda x: x - x.mean(0),
-    lambda x: torch.softmax(x, -1), lambda x: torch.log_softmax(x, 0), lambda x: x - x.amin(-1, keepdim=True),
-    lambda x: x / (x.norm() + 1), lambda x: x.expand(*x.shape) * 2, lambda x: x[1:] if x.shape[0] > 1 else x,
-    lambda x: x.select(0, x.shape[0] - 1), lambda x: x.permute(*reversed(range(x.dim()))), lambda x: x.std(-1, correction=0),
-]  # fmt: skip
+    lambda x: x.transpose(0, 1),
+    lambda x: x.reshape(-1),
+    lambda x: x.flatten(0, 1),
+    lambda x: x.unsqueeze(1),
+    lambda x: x.mean(-1, keepdim=True),
+    lambda x: x.sum(0),
+    lambda x: x.amax(1, keepdim=True),
+    lambda x: x - x.mean(0),
+    lambda x: torch.softmax(x, -1),
+    lambda x: torch.log_softmax(x, 0),
+    lambda x: x - x.amin(-1, keepdim=True),
+    lambda x: x / (x.norm() + 1),
+    lambda x: x.expand(*x.shape) * 2,
+    lambda x: x[1:] if x.shape[0] > 1 else x,
+    lambda x: x.select(0, x.shape[0] - 1),
+    lambda x: x.permute(*reversed(range(x.dim()))),
+    lambda x: x.std(-1, correction=0),
+]
 
 
 def check_function(function: Callable[..., Tensor], args: list[Tensor]) -> Partition:
@@ -116,7 +144,7 @@ def test_modules_become_few_regions(module: nn.Module, shape: tuple[int, ...], r
 
 def test_channel_norm_has_three_loops() -> None:
     module = nn.BatchNorm2d(3)
-    problem, captured = problem_of(module, [torch.randn(4, 3, 5, 2)])
+    _, captured = problem_of(module, [torch.randn(4, 3, 5, 2)])
     region = max(cut(captured, {}).regions, key=lambda region: len(region.dims))
     assert [dim.extent for dim in region.dims] == [4, 3, 10]
     assert region.reduced == {0, 2}
@@ -139,7 +167,7 @@ def test_transposed_sum_keeps_its_loops_apart() -> None:
 
 
 def test_products_stay_library_calls() -> None:
-    problem, captured = problem_of(nn.Sequential(nn.Linear(4, 8), nn.GELU()), [torch.randn(3, 4)])
+    _, captured = problem_of(nn.Sequential(nn.Linear(4, 8), nn.GELU()), [torch.randn(3, 4)])
     partition = cut(captured, {"batch": 3})
     first, second = partition.steps
     assert isinstance(first, LibraryStep)
@@ -156,7 +184,7 @@ def test_no_merge_runs_in_a_circle() -> None:
         y = torch.exp(x)
         return y + y @ y
 
-    problem, captured = problem_of(function, [torch.randn(3, 3)])
+    _, captured = problem_of(function, [torch.randn(3, 3)])
     kinds = [type(step).__name__ for step in cut(captured, {}).steps]
     assert kinds == ["Region", "LibraryStep", "Region"]
 

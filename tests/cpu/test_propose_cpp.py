@@ -61,19 +61,47 @@ def close(found: Tensor, want: Tensor, plain: Tensor) -> None:
 
 
 POINTWISE: list[Function] = [
-    lambda x, y: F.gelu(x) * y, lambda x, y: torch.sigmoid(x) + y, lambda x, y: torch.tanh(x) - y, lambda x, y: x / y,
-    lambda x, y: torch.exp(x).clamp(0.1, 2), lambda x, y: torch.maximum(x, y), lambda x, y: torch.minimum(x, y),
-    lambda x, y: torch.log(x), lambda x, y: torch.sqrt(x), lambda x, y: torch.where(x > y, x, -y), lambda x, y: (x > y) | (x == y),
-    lambda x, y: F.softplus(x), lambda x, y: torch.relu(x) ** 3, lambda x, y: torch.sin(x) * torch.cos(y), lambda x, y: torch.expm1(x),
-    lambda x, y: torch.fmod(x, y), lambda x, y: torch.remainder(x, y), lambda x, y: torch.round(x * 3), lambda x, y: torch.sign(x),
-    lambda x, y: x.isnan(), lambda x, y: torch.pow(x.abs(), y), lambda x, y: torch.log1p(x.abs()), lambda x, y: F.elu(x),
-]  # fmt: skip
+    lambda x, y: F.gelu(x) * y,
+    lambda x, y: torch.sigmoid(x) + y,
+    lambda x, y: torch.tanh(x) - y,
+    lambda x, y: x / y,
+    lambda x, y: torch.exp(x).clamp(0.1, 2),
+    lambda x, y: torch.maximum(x, y),
+    lambda x, y: torch.minimum(x, y),
+    lambda x, y: torch.log(x),
+    lambda x, y: torch.sqrt(x),
+    lambda x, y: torch.where(x > y, x, -y),
+    lambda x, y: (x > y) | (x == y),
+    lambda x, y: F.softplus(x),
+    lambda x, y: torch.relu(x) ** 3,
+    lambda x, y: torch.sin(x) * torch.cos(y),
+    lambda x, y: torch.expm1(x),
+    lambda x, y: torch.fmod(x, y),
+    lambda x, y: torch.remainder(x, y),
+    lambda x, y: torch.round(x * 3),
+    lambda x, y: torch.sign(x),
+    lambda x, y: x.isnan(),
+    lambda x, y: torch.pow(x.abs(), y),
+    lambda x, y: torch.log1p(x.abs()),
+    lambda x, y: F.elu(x),
+]
 FOLDS: list[Function] = [
-    lambda x: x.sum(-1), lambda x: x.mean((0, 1)), lambda x: x.amax(1), lambda x: torch.softmax(x, -1),
-    lambda x: torch.log_softmax(x, 1), lambda x: x.amin((1, 2)), lambda x: (x * x).mean(), lambda x: x - x.mean(1, keepdim=True),
-    lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + 1e-6),
-    lambda x: x / x.norm(), lambda x: x.var((0, 2)), lambda x: x.transpose(0, 2).sum(1), lambda x: x.prod(2), lambda x: (x > 0).sum(0),
-]  # fmt: skip
+    lambda x: x.sum(-1),
+    lambda x: x.mean((0, 1)),
+    lambda x: x.amax(1),
+    lambda x: torch.softmax(x, -1),
+    lambda x: torch.log_softmax(x, 1),
+    lambda x: x.amin((1, 2)),
+    lambda x: (x * x).mean(),
+    lambda x: x - x.mean(1, keepdim=True),
+    lambda x: F.layer_norm(x, x.shape[-1:]),
+    lambda x: x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + 1e-6),
+    lambda x: x / x.norm(),
+    lambda x: x.var((0, 2)),
+    lambda x: x.transpose(0, 2).sum(1),
+    lambda x: x.prod(2),
+    lambda x: (x > 0).sum(0),
+]
 
 
 @pytest.mark.parametrize("shape", [(3, 37), (1, 1), (40, 1000)])
@@ -133,17 +161,25 @@ def test_other_floats(dtype: torch.dtype) -> None:
 def test_integers_and_masks() -> None:
     x, mask = torch.randint(-9, 9, (13, 21)), torch.rand(13, 21) > 0.5
     functions: list[Function] = [
-        lambda x, m: x * 2 + m, lambda x, m: torch.where(m, x, -1), lambda x, m: x.sum(1), lambda x, m: x.amax(0),
-        lambda x, m: x / 2, lambda x, m: m.any(1), lambda x, m: x % 4, lambda x, m: m.sum(0),
-    ]  # fmt: skip
+        lambda x, m: x * 2 + m,
+        lambda x, m: torch.where(m, x, -1),
+        lambda x, m: x.sum(1),
+        lambda x, m: x.amax(0),
+        lambda x, m: x / 2,
+        lambda x, m: m.any(1),
+        lambda x, m: x % 4,
+        lambda x, m: m.sum(0),
+    ]
     differences(functions, [x, mask], 0)
 
 
 def test_strided_inputs_and_outputs() -> None:
     functions: list[Function] = [
-        lambda x: x.transpose(0, 2) * 2, lambda x: x[:, 1:3] + 1, lambda x: x.permute(2, 0, 1).reshape(7, -1).sum(1),
+        lambda x: x.transpose(0, 2) * 2,
+        lambda x: x[:, 1:3] + 1,
+        lambda x: x.permute(2, 0, 1).reshape(7, -1).sum(1),
         lambda x: x.select(1, 2).sum(0),
-    ]  # fmt: skip
+    ]
     differences(functions, [torch.randn(3, 4, 7)], 0)
 
 

@@ -10,8 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from kernelwright.core.dtypes import Dtype
 from kernelwright.core.plan import BufferArg, Call
-from kernelwright.graph.loops import Access, Apply, Const, Load, Node, Reduce, Region, SizeOf, Store, operands
+from kernelwright.graph.loops import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    Load,
+    Node,
+    Reduce,
+    Region,
+    SizeOf,
+    Store,
+    operands,
+)
 from kernelwright.propose.templates.cpp_text import C_TYPES, Text, literal, load, operation, store, value_type
 
 _LANE_TYPES = frozenset({"float32", "bool"})
@@ -145,7 +158,7 @@ class Body:
     def single_type(self, at: int) -> str:
         """C++ type of node `at` as a single value."""
         node = self.region.nodes[at]
-        return "int64_t" if _is_index(node) else value_type(node.dtype)  # type: ignore[union-attr]
+        return "int64_t" if isinstance(node, Index) else value_type(node.dtype)
 
     def _single(self, node: Node) -> str:
         match node:
@@ -160,7 +173,8 @@ class Body:
                 return f"{value_type(node.dtype)}({extent})"
             case Const():
                 return literal(node)
-        return f"i{node.dim}" if _is_index(node) else ""
+        assert isinstance(node, Index)
+        return f"i{node.dim}"
 
     def name(self, at: int, lanes: bool = False) -> str:
         """How an expression refers to node `at`."""
@@ -187,9 +201,9 @@ class Body:
 
     def lane_type(self, node: Node) -> str:
         """C++ type of the node in the vector loop."""
-        dtype = "int64" if _is_index(node) else node.dtype  # type: ignore[union-attr]
+        dtype: Dtype = "int64" if isinstance(node, Index) else node.dtype
         if not self.lanes:
-            return value_type(dtype)  # type: ignore[arg-type]
+            return value_type(dtype)
         return "kw::vi" if dtype == "bool" else "kw::vf"
 
     def _wide(self, at: int, node: Node, row: tuple[int, int] | None) -> str:
@@ -275,7 +289,3 @@ class Body:
         for dim in dims:
             product *= self.region.dims[dim].extent
         return product
-
-
-def _is_index(node: Node) -> bool:
-    return not isinstance(node, Load | Const | SizeOf | Apply | Reduce)

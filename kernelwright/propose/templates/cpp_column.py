@@ -228,8 +228,8 @@ class _Columns:
         self.known += now
 
     def _kept(self, phase: int) -> None:
-        """Kept lanes of a phase, from the totals; what later passes read goes to arrays, results to memory."""
-        region, body, text = self.body.region, self.body, self.text
+        """Kept lanes of a phase, from the totals: to arrays for later passes, results to memory."""
+        region, text = self.body.region, self.text
         stores: Numbered = [
             (number, item)
             for number, item in enumerate(region.stores)

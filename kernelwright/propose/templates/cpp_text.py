@@ -16,22 +16,57 @@ HEADER = frozenset({"cpp_lanes.h", "cpp_math.h"})
 """Text resources that every C++ template's source needs."""
 
 C_TYPES: dict[Dtype, str] = {
-    "float64": "double", "float32": "float", "float16": "uint16_t", "bfloat16": "uint16_t", "int64": "int64_t",
-    "int32": "int32_t", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "bool": "bool",
-}  # fmt: skip
+    "float64": "double",
+    "float32": "float",
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
+    "int64": "int64_t",
+    "int32": "int32_t",
+    "int16": "int16_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "bool": "bool",
+}
 """What a buffer's element is called; half types travel as their bits."""
 
 _SUFFIX: dict[Dtype, str] = {"float16": "_f16", "bfloat16": "_bf16", "bool": "_bool"}
 
 _INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "logical_and": "&", "logical_or": "|", "bitwise_and": "&", "bitwise_or": "|",
-}  # fmt: skip
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "logical_and": "&",
+    "logical_or": "|",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+}
 
-COSTLY = frozenset({
-    "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos", "tanh", "sigmoid", "erf", "pow", "fmod", "remainder",
-    "atan2",
-})  # fmt: skip
+COSTLY = frozenset(
+    {
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log1p",
+        "log2",
+        "sin",
+        "cos",
+        "tanh",
+        "sigmoid",
+        "erf",
+        "pow",
+        "fmod",
+        "remainder",
+        "atan2",
+    }
+)
 """Operations that cost more than reading their operand from the nearest cache."""
 
 
