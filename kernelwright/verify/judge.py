@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from kernelwright.core.verdict import ReasonKind
-from kernelwright.verify.expectation import Expectation, finite_in, slices
+from kernelwright.verify.expectation import Expectation, slices
 
 POISON = 0xFF
 """Byte that `execute.runner` fills outputs with before a kernel runs: what is left was never written."""
@@ -45,7 +45,7 @@ class Finding:
 class _Sums:
     squares: float = 0.0
     misplaced: int = 0
-    """Not finite where neither eager nor the oracle is so."""
+    """Not finite where neither eager nor the oracle is so, or finite and far from the one that is."""
     spurious: int = 0
     """Not finite where the oracle is finite and eager is not."""
     beyond: int = 0
@@ -115,7 +115,6 @@ def _conclude(sums: _Sums, norm: float, relative: float, expected: Expectation, 
 
 
 def _add_slice(output: Tensor, expected: Expectation, part: slice, sums: _Sums) -> None:
-    start = part.start
     assert expected.tolerance is not None
     out, oracle = output[part], expected.oracle.view(-1)[part]
     tolerance = expected.tolerance.view(-1)[part]
@@ -124,51 +123,47 @@ def _add_slice(output: Tensor, expected: Expectation, part: slice, sums: _Sums) 
     worst, index = (error / tolerance).max(0)
     # Finite squares and a worst below 1 leave nothing to look into, unless eager has holes of its own.
     if not (math.isfinite(squares) and float(worst) <= 1 and expected.eager_spurious == 0):
-        eager = expected.eager.view(-1)[part]
-        squares, worst, index = _closely(out, eager, oracle, tolerance, start, sums)
+        _look_closer(error, out, expected, part, sums)
+        squares = float(torch.dot(error, error))
+        ratio = error / tolerance
+        sums.beyond += int((ratio > 1).sum())
+        worst, index = ratio.max(0)
     sums.squares += squares
     if float(worst) > sums.worst[0]:
-        sums.worst = (float(worst), start + int(index))
+        sums.worst = (float(worst), part.start + int(index))
 
 
-def _closely(
-    out: Tensor, eager: Tensor, oracle: Tensor, tolerance: Tensor, start: int, sums: _Sums
-) -> tuple[float, Tensor, Tensor]:
-    """Sum of squared errors, worst error over tolerance and its index, where not all is finite or well."""
-    finite, truly = torch.isfinite(out), finite_in(oracle, out.dtype)
-    error, wrong = _with_non_finite(out, eager, oracle, tolerance, finite, truly, start, sums)
-    sums.beyond += int(wrong.sum())
-    squares = float(torch.where(torch.isfinite(eager) & truly & finite, error, 0.0).square_().sum())
-    worst, index = torch.where(finite, error / tolerance, 0.0).max(0)
-    return squares, worst, index
+def _look_closer(error: Tensor, out: Tensor, expected: Expectation, part: slice, sums: _Sums) -> None:
+    """Judge the elements where something is not finite one by one, and take them out of `error`."""
+    eager, oracle = expected.eager.view(-1)[part], expected.oracle.view(-1)[part]
+    odd = ~torch.isfinite(error) | (oracle.abs() > torch.finfo(out.dtype).max)
+    if expected.eager_spurious:
+        odd |= ~torch.isfinite(eager)
+    where = odd.nonzero().view(-1)
+    if not where.numel():
+        return
+    assert expected.tolerance is not None
+    tolerance = expected.tolerance.view(-1)[part][where]
+    error[where] = 0.0
+    bad = _not_finite(out[where], eager[where], oracle[where], tolerance, sums)
+    if sums.first_bad < 0 and bool(bad.any()):
+        sums.first_bad = part.start + int(where[int(bad.int().argmax())])
 
 
-def _with_non_finite(
-    out: Tensor,
-    eager: Tensor,
-    oracle: Tensor,
-    tolerance: Tensor,
-    finite: Tensor,
-    truly: Tensor,
-    start: int,
-    sums: _Sums,
-) -> tuple[Tensor, Tensor]:
-    """Count values that are wrongly not finite; return errors and misses of the finite ones."""
+def _not_finite(out: Tensor, eager: Tensor, oracle: Tensor, tolerance: Tensor, sums: _Sums) -> Tensor:
+    """Which of these elements, each with something that is not finite, are wrong; counts them by kind."""
     rounded = oracle.to(out.dtype)
-    like_eager = _same(out, eager)
-    like_oracle = _same(out, rounded) & ~truly
+    finite, truly = torch.isfinite(out), torch.isfinite(rounded)
     edge = oracle.abs() + tolerance > torch.finfo(out.dtype).max
     overflowed = torch.isinf(out) & edge & (torch.sign(out) == torch.sign(rounded))
-    excused = like_eager | like_oracle | overflowed
-    odd = ~finite & ~excused
-    sums.spurious += int((odd & truly).sum())
+    like_one = _same(out, eager) | (_same(out, rounded) & ~truly) | overflowed
+    odd = ~finite & ~like_one
     centre = torch.where(truly, oracle, eager.double())
     missing = finite & ~torch.isfinite(centre)
-    sums.misplaced += int((odd & ~truly).sum()) + int(missing.sum())
-    error = torch.where(finite & ~missing, (out.double() - centre).abs(), 0.0)
-    if sums.first_bad < 0 and bool((odd | missing).any()):
-        sums.first_bad = start + int((odd | missing).int().argmax())
-    return error, error > tolerance
+    far = finite & ~missing & ((out.double() - centre).abs() > tolerance)
+    sums.spurious += int((odd & truly).sum())
+    sums.misplaced += int(((odd & ~truly) | missing | far).sum())
+    return odd | missing | far
 
 
 def _same(a: Tensor, b: Tensor) -> Tensor:

@@ -40,11 +40,14 @@ class Slots:
         self._protected: dict[str, dict[str, list[int]]] = {}
         self._kernel: tuple[Kernel, Build] | None = None
         self._loaded = False
+        self._ran: set[str] = set()
         self.prepare_us: float | None = None
         """Time of the loaded kernel's `prepare`."""
 
     def load(self, kernel: Kernel, build: Build) -> None:
         """Load a kernel in place of the one before, and prepare its weights."""
+        if self._kernel is None or self._kernel[0].hash != kernel.hash:
+            self._ran.clear()
         self._kernel = (kernel, build)
         self.bench.load(kernel, build)
         self.prepare_us = self.bench.prepare()
@@ -58,6 +61,7 @@ class Slots:
     def reload(self) -> None:
         """Load the kernel again, after the bench's processes were replaced."""
         self._loaded = False
+        self._ran.clear()
         self.ready()
 
     def slot(self, draw: str, number: int = 0) -> str:
@@ -80,6 +84,7 @@ class Slots:
         """Free a slot that is no longer needed."""
         if self._drawn.pop(name, None) is not None:
             self.bench.drop(name)
+        self._ran.discard(name)
         self._protected.pop(name, None)
 
     def run(self, name: str) -> RunReport:
@@ -88,9 +93,15 @@ class Slots:
         if name not in self._protected and name != AGAIN:
             self._protected[name] = self._inspect("protected", slot=name)
         report = self.bench.run(name)
+        self._ran.add(name)
         if report.failure is not None:
+            self._ran.clear()
             raise Rejected(report.failure.reason, report.failure.message, {"draw": self._drawn[name][1]})
         return report
+
+    def ran(self, name: str) -> bool:
+        """Whether outputs of the kernel that is loaded now lie in the slot."""
+        return name in self._ran
 
     def changed(self, name: str) -> list[str]:
         """Names of inputs and weights that are no longer what they were before the first run on a slot."""
@@ -133,6 +144,7 @@ class Slots:
         self.bench.select(workload)
         self._drawn.clear()
         self._protected.clear()
+        self._ran.clear()
         self._loaded = False
 
     def _reweigh(self, seed: int) -> None:
@@ -145,6 +157,7 @@ class Slots:
         """Draw everything anew from the same seeds, after a kernel wrote what it must not."""
         for name, (seed, draw) in self._drawn.items():
             self.bench.draw(name, seed, draw)
+        self._ran.clear()
         self.first_weights()
 
     def _draw(self, name: str, draw: str) -> str:
