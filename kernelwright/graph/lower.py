@@ -19,6 +19,7 @@ from kernelwright.graph.atoms import Atoms, Factors, Mismatch
 from kernelwright.graph.loops import Access, Apply, Const, Load, Node, Reduce, ReduceOp, Region, SizeOf, Store
 from kernelwright.graph.nest import Nest, contiguous_strides
 from kernelwright.graph.scalar_ops import (
+    COSTLY,
     Number,
     computed,
     dtype_of,
@@ -31,6 +32,9 @@ from kernelwright.graph.views import View, apply_view, shape_of, view_name, whol
 _REDUCTIONS: dict[str, ReduceOp] = {
     "sum": "sum", "mean": "sum", "amax": "max", "amin": "min", "prod": "prod", "any": "max", "all": "min",
 }  # fmt: skip
+
+_REPEATS = 4
+"""How often a costly operation may be repeated rather than kept in a buffer."""
 
 
 def is_reduction(node: fx.Node) -> bool:
@@ -76,6 +80,7 @@ class Lowering:
         reduced = self._one_reduction()
         factors = self._factors()
         self._check(factors, reduced)
+        self._check_repeated(factors, reduced)
         for node in self.group:
             self._written[node] = self._write(node)
         stores = self._stored()
@@ -151,6 +156,22 @@ class Lowering:
             have = set(self._resolved(node))
             if have != (set(factors) if have & reduced else kept):
                 raise Mismatch("a stored value that would be written again and again")
+
+    def _check_repeated(self, factors: Sequence[int], reduced: frozenset[int]) -> None:
+        """Costly operations on a small tensor stay apart if the nest would repeat them in its vector loop."""
+        if not self.group:
+            return
+        innermost = max((self._resolved(node) for node in self.group), key=len)[-1:]
+        folded: set[fx.Node] = set()
+        for node in self.group:
+            if is_reduction(node) or any(self._base.get(arg, arg) in folded for arg in node.all_input_nodes):
+                folded.add(node)
+            have = set(self._resolved(node))
+            if op_name(node) not in COSTLY or not set(innermost) & have:
+                continue
+            rest = set(factors) - have - (reduced if node in folded else frozenset())
+            if math.prod(self.atoms.size(factor) for factor in rest) > _REPEATS:
+                raise Mismatch("a costly operation that would be computed again and again")
 
     def _resolved(self, node: fx.Node) -> Factors:
         return self.atoms.resolve(factor for dim in self._views[node].dims for factor in dim)

@@ -19,6 +19,13 @@ from kernelwright.graph.atoms import Mismatch
 Number = int | float | bool
 
 
+COSTLY = frozenset({
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos", "tanh", "sigmoid", "erf", "pow", "fmod",
+    "remainder", "atan2", "sqrt", "rsqrt", "reciprocal", "div",
+})  # fmt: skip
+"""Operations that cost more than a load."""
+
+
 class Writer(Protocol):
     """Where nodes of a loop nest are written; an operand is a node's index."""
 

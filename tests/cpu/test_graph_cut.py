@@ -211,6 +211,15 @@ def test_integers_and_masks() -> None:
     )
 
 
+def test_costly_work_on_a_small_tensor_is_done_once() -> None:
+    x, bias = torch.randn(40, 6), torch.randn(6)
+    assert len(check_function(lambda x, b: x * torch.tanh(b), [x, bias]).regions) == 2
+    assert len(check_function(lambda x, b: x * (b + 1), [x, bias]).regions) == 1
+    assert (
+        len(check_function(lambda x, b: x * torch.tanh(b)[:, None], [torch.randn(6, 40), bias]).regions) == 1
+    )
+
+
 def test_random_numbers_are_refused() -> None:
     _, captured = problem_of(nn.Dropout(0.5), [torch.randn(4, 4)])
     with pytest.raises(ProblemError, match="random"):
