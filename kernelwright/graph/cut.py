@@ -20,18 +20,13 @@ from kernelwright.core.errors import ProblemError
 from kernelwright.core.plan import Buffer, Role
 from kernelwright.graph.atoms import Mismatch
 from kernelwright.graph.capture import Captured
+from kernelwright.graph.chains import only_permuted, only_reshaped, stays_inside, strided, viewed
 from kernelwright.graph.fuse import Fusion
 from kernelwright.graph.library_steps import LibraryStep, library_step, results
 from kernelwright.graph.loops import Load, Region
 from kernelwright.graph.lower import is_computed, lower
-from kernelwright.graph.nest import contiguous_strides
 from kernelwright.graph.scalar_ops import Number, dtype_of
 from kernelwright.graph.views import shape_of, view_name
-
-_RESHAPES = frozenset({
-    "view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "alias", "detach", "clone",
-    "lift_fresh_copy", "contiguous",
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class _Cut:
     def partition(self, domain: str) -> Partition:
         live = self._live()
         real = [node for node in live if view_name(node) is None and node.target is not operator.getitem]
-        fusion = Fusion(real, lambda node: [_base(arg) for arg in node.all_input_nodes])
+        fusion = Fusion(real, lambda node: [viewed(arg) for arg in node.all_input_nodes])
         self._name_placeholders()
         fusion.merge(is_computed, self._fits)
         groups = fusion.groups()
@@ -124,9 +119,9 @@ class _Cut:
         copies: list[tuple[fx.Node, str]] = []
         for name, node, role in self._results():
             self._buffer(name, role, node)
-            base = _base(node)
-            stored = base if _only_reshaped(node) else node
-            if is_computed(base) and (stored is base or _only_permuted(node)):
+            base = viewed(node)
+            stored = base if only_reshaped(node) else node
+            if is_computed(base) and (stored is base or only_permuted(node)):
                 self._stores.setdefault(stored, []).append(name)
                 if stored is base:
                     self._homes.setdefault(base, name)
@@ -145,10 +140,10 @@ class _Cut:
         """Scratch buffers for what one step computes and another reads."""
         owner = {node: at for at, group in enumerate(groups) for node in group}
         for node, _ in copies:
-            if is_computed(_base(node)):
-                self._scratch(_base(node), stored=True)
+            if is_computed(viewed(node)):
+                self._scratch(viewed(node), stored=True)
         for node in live:
-            for arg in (_base(arg) for arg in node.all_input_nodes if view_name(node) is None):
+            for arg in (viewed(arg) for arg in node.all_input_nodes if view_name(node) is None):
                 if arg in owner and is_computed(arg) and owner.get(node) != owner[arg]:
                     self._scratch(arg, stored=True)
         for node in owner:
@@ -180,7 +175,7 @@ class _Cut:
     def _fits(self, group: Iterable[fx.Node]) -> bool:
         members = list(group)
         inside = set(members)
-        ends = {node: ["out"] for node in members if not _stays_inside(node, inside)}
+        ends = {node: ["out"] for node in members if not stays_inside(node, inside)}
         try:
             lower(members, self._held, ends, "probe")
         except Mismatch:
@@ -199,7 +194,7 @@ class _Cut:
             self._steps.append(library_step(first, self._argument, self._filled(first)))
             return
         inside = set(group)
-        stores = {node: names for node, names in self._stores.items() if _base(node) in inside}
+        stores = {node: names for node, names in self._stores.items() if viewed(node) in inside}
         self._region(group, stores)
 
     def _region(self, group: tuple[fx.Node, ...], stores: dict[fx.Node, list[str]]) -> None:
@@ -212,8 +207,8 @@ class _Cut:
     def _copied(self, copies: list[tuple[fx.Node, str]]) -> Iterable[CopyStep]:
         """Results that no step writes: a buffer as it is, or a view of one."""
         for node, name in copies:
-            if _only_reshaped(node) and isinstance(self._held(_base(node)), str):
-                yield CopyStep(str(self._held(_base(node))), name)
+            if only_reshaped(node) and isinstance(self._held(viewed(node)), str):
+                yield CopyStep(str(self._held(viewed(node))), name)
             else:
                 self._region((), {node: [name]})
 
@@ -233,9 +228,9 @@ class _Cut:
 
     def _argument(self, node: fx.Node) -> dict[str, Any]:
         """An operand of a library call: a buffer, a strided view of one, or a copy of what is neither."""
-        base = _base(node)
+        base = viewed(node)
         if isinstance(self._held(base), str):
-            strides = _strided(node)
+            strides = strided(node)
             if strides is not None:
                 shape, steps, offset = strides
                 view = {"shape": shape, "strides": steps, "offset": offset}
@@ -271,36 +266,6 @@ class _Cut:
         return found
 
 
-def _base(node: fx.Node) -> fx.Node:
-    """The tensor that a chain of views is of."""
-    while view_name(node) is not None:
-        node = node.all_input_nodes[0]
-    return node
-
-
-def _only_reshaped(node: fx.Node) -> bool:
-    while view_name(node) is not None:
-        if view_name(node) not in _RESHAPES:
-            return False
-        node = node.all_input_nodes[0]
-    return True
-
-
-def _only_permuted(node: fx.Node) -> bool:
-    while view_name(node) is not None:
-        if view_name(node) not in ("permute", "transpose", "t"):
-            return False
-        node = node.all_input_nodes[0]
-    return True
-
-
-def _stays_inside(node: fx.Node, inside: set[fx.Node]) -> bool:
-    """Whether only members read the node, through views or not."""
-    return bool(node.users) and all(
-        user in inside or (view_name(user) is not None and _stays_inside(user, inside)) for user in node.users
-    )
-
-
 def _number(tensor: torch.Tensor | None, node: fx.Node) -> Number:
     if tensor is None or tensor.numel() != 1 or tensor.is_meta:
         raise ProblemError(
@@ -308,28 +273,6 @@ def _number(tensor: torch.Tensor | None, node: fx.Node) -> Number:
         )
     value: Number = tensor.item()
     return value
-
-
-def _strided(node: fx.Node) -> tuple[list[int], list[int], int] | None:
-    """Shape, strides and offset of a view of a contiguous buffer; None where it is no such view."""
-    chain = [node]
-    while view_name(chain[-1]) is not None:
-        chain.append(chain[-1].all_input_nodes[0])
-    base = chain.pop()
-    shape = shape_of(base)
-    view = torch.empty(1, device="meta").as_strided(shape, contiguous_strides(shape))
-    for step in reversed(chain):
-        if view_name(step) in ("clone", "contiguous", "reshape"):
-            if not view.is_contiguous():
-                return None
-            view = view.view(shape_of(step))
-            continue
-        operation: Any = step.target
-        try:
-            view = operation(view, *step.args[1:])
-        except RuntimeError:
-            return None
-    return list(view.shape), list(view.stride()), int(view.storage_offset())
 
 
 def _read(step: Region | LibraryStep | CopyStep) -> set[str]:

@@ -15,10 +15,9 @@ from kernelwright.graph.loops import Reduce, Region, operands
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sweep import CACHED, FEW, Numbered, sweep
-from kernelwright.propose.templates.cpp_text import HEADER
+from kernelwright.propose.templates.cpp_sweep import FEW, Numbered, stores_parameter, sweep
+from kernelwright.propose.templates.cpp_text import FOLD_OPS, HEADER
 
-_OPS = {"sum": "SumOp", "max": "MaxOp", "min": "MinOp", "prod": "ProdOp"}
 _TILES = (64, 256, 512, 1024, 2048, 4096)
 _CACHE_ELEMENTS = 1 << 16
 """Elements of a tile with all its reduced rows that stay in the second-level cache between passes."""
@@ -40,11 +39,8 @@ class CppColumn:
 
     def space(self, region: Region) -> Space:
         """How results are stored, lanes at once, rows at once, how wide a tile."""
-        total = 1
-        for dim in region.dims:
-            total *= dim.extent
         return Space((
-            Parameter("stores", ("cached", "streamed"), "streamed" if total >= CACHED else "cached"),
+            stores_parameter(region),
             Parameter("unroll", (1, 2, 4), 2),
             Parameter("rows", (1, 2, 4, 8), 4),
             Parameter("tile", _TILES, _tile(region)),
@@ -206,7 +202,7 @@ class _Columns:
     def _op(self, at: int) -> str:
         node = self.body.region.nodes[at]
         assert isinstance(node, Reduce)
-        return _OPS[node.op]
+        return FOLD_OPS[node.op]
 
     def _load_kept(self, wide: Iterable[int], targets: Iterable[int]) -> None:
         body = self.body

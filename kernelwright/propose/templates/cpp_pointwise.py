@@ -11,7 +11,7 @@ from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sweep import CACHED, FEW, sweep
+from kernelwright.propose.templates.cpp_sweep import FEW, stores_parameter, sweep
 from kernelwright.propose.templates.cpp_text import HEADER
 
 
@@ -27,11 +27,8 @@ class CppPointwise:
 
     def space(self, region: Region) -> Space:
         """How results are stored, how many lanes at once, how large a tile, how far to read ahead."""
-        total = 1
-        for dim in region.dims:
-            total *= dim.extent
         return Space((
-            Parameter("stores", ("cached", "streamed"), "streamed" if total >= CACHED else "cached"),
+            stores_parameter(region),
             Parameter("unroll", (1, 2, 4, 8), 2),
             Parameter("tile", (2048, 8192, 32768, 131072), 32768),
             Parameter("ahead", (0, 512, 1024, 2048), 0),

@@ -13,7 +13,7 @@ from kernelwright.graph.loops import Apply, Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sweep import CACHED, FEW, Numbered, sweep
+from kernelwright.propose.templates.cpp_sweep import FEW, Numbered, stores_parameter, sweep
 from kernelwright.propose.templates.cpp_text import COSTLY, HEADER
 
 LONGEST_STASH = 1 << 16
@@ -36,13 +36,10 @@ class CppRow:
 
     def space(self, region: Region) -> Space:
         """How results are stored, lanes at once, whether the next row is asked for, what is kept."""
-        total = 1
-        for dim in region.dims:
-            total *= dim.extent
         body = Body(region, "probe", len(region.dims) - 1)
         stashed = ("no", "costly") if _costly_again(body) else ("no",)
         return Space((
-            Parameter("stores", ("cached", "streamed"), "streamed" if total >= CACHED else "cached"),
+            stores_parameter(region),
             Parameter("unroll", (1, 2, 4, 8), 4),
             Parameter("next_row", ("no", "first", "last"), "last"),
             Parameter("stash", stashed, stashed[-1]),

@@ -12,10 +12,9 @@ from kernelwright.graph.loops import Reduce, Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sweep import CACHED, FEW, Numbered, sweep
-from kernelwright.propose.templates.cpp_text import HEADER
+from kernelwright.propose.templates.cpp_sweep import FEW, Numbered, stores_parameter, sweep
+from kernelwright.propose.templates.cpp_text import FOLD_OPS, HEADER
 
-_OPS = {"sum": "SumOp", "max": "MaxOp", "min": "MinOp", "prod": "ProdOp"}
 _MANY_ROWS = 64
 
 
@@ -39,11 +38,8 @@ class CppSplit:
 
     def space(self, region: Region) -> Space:
         """How results are stored, lanes at once, and how large a part is."""
-        total = 1
-        for dim in region.dims:
-            total *= dim.extent
         return Space((
-            Parameter("stores", ("cached", "streamed"), "streamed" if total >= CACHED else "cached"),
+            stores_parameter(region),
             Parameter("unroll", (1, 2, 4, 8), 4),
             Parameter("tile", (4096, 16384, 65536), 16384),
         ))  # fmt: skip
@@ -134,9 +130,8 @@ class _Split:
             node = self.body.region.nodes[at]
             assert isinstance(node, Reduce)
             text.line(f"{self._part_type(at)} w{at} = parts{at}.at[0];")
-            text.line(
-                f"for (int k = 1; k < threads; ++k) w{at} = kw::{_OPS[node.op]}::of(w{at}, parts{at}.at[k]);"
-            )
+            one = f"w{at} = kw::{FOLD_OPS[node.op]}::of(w{at}, parts{at}.at[k]);"
+            text.line(f"for (int k = 1; k < threads; ++k) {one}")
             text.line(f"const {self.body.single_type(at)} t{at} = w{at};")
         self.known += folds
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from kernelwright.graph.loops import Reduce, Store
-from kernelwright.propose.space import Choice
+from kernelwright.graph.loops import Reduce, Region, Store
+from kernelwright.propose.space import Choice, Parameter
 from kernelwright.propose.templates.cpp_body import Body
 
 FEW = 1 << 15
 """Elements below which starting threads costs more than it gives."""
 CACHED = 1 << 20
 """Elements below which results are better left in the caches."""
+
+
+def elements(region: Region) -> int:
+    """Number of iterations of the whole nest."""
+    return math.prod(dim.extent for dim in region.dims)
+
+
+def stores_parameter(region: Region) -> Parameter:
+    """Results that do not fit the caches are better written around them."""
+    return Parameter("stores", ("cached", "streamed"), "streamed" if elements(region) >= CACHED else "cached")
+
 
 Numbered = Sequence[tuple[int, Store]]
 

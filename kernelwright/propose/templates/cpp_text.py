@@ -48,6 +48,9 @@ _INFIX = {
     "bitwise_or": "|",
 }
 
+FOLD_OPS = {"sum": "SumOp", "max": "MaxOp", "min": "MinOp", "prod": "ProdOp"}
+"""Names in `cpp_math.h` of what puts two values of a reduction together."""
+
 COSTLY = frozenset(
     {
         "exp",
