@@ -16,6 +16,7 @@ from kernelwright.evaluate import evaluate
 from kernelwright.execute.bench import Bench
 from kernelwright.languages.kernel_file import read_kernel
 from kernelwright.problems import load_problem
+from kernelwright.verify.numeric import DRAWS, WORKLOADS
 from kernelwright.verify.slots import Slots
 
 CHEATS = Path(__file__).parents[1] / "cheats"
@@ -43,7 +44,11 @@ def judged(path: Path, problem: Problem, slots: Slots, level: Level = "quick") -
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_each_kernel_gets_what_it_deserves(path: Path, problem: Problem, slots: Slots) -> None:
+def test_each_kernel_gets_what_it_deserves(
+    path: Path, problem: Problem, slots: Slots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DRAWS, "full", DRAWS["quick"])
+    monkeypatch.setitem(WORKLOADS, "full", 0)
     level: Level = "full" if path.stem in ONLY_IN_FULL else "quick"
     verdict = judged(path, problem, slots, level).verdict
     assert verdict is not None
