@@ -5,17 +5,16 @@ struct r0_pass1 {
 };
 
 extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* p3 /* running_mean */, float* p4 /* running_var */, float* __restrict__ p5 /* out */, r0_pass1* parts1) {
-  const unsigned row = blockIdx.x / 17;
-  const unsigned rank = blockIdx.x % 17;
+  const unsigned row = blockIdx.x / 64;
+  const unsigned rank = blockIdx.x % 64;
   const unsigned i0 = row;
-  const unsigned begin = rank * 246724;
-  const unsigned end = begin + 246724 < 4194304 ? begin + 246724 : 4194304;
+  const unsigned begin = rank * 65536;
   const float n13 = kw_load<0, float, 1>(p1 + ((long long)i0)).v[0];
   const float n15 = kw_load<0, float, 1>(p2 + ((long long)i0)).v[0];
   r0_pass1 part1;
   part1.clear();
 #pragma unroll 1
-  for (int i = 0; i < 484; i += 4) {
+  for (int i = 0; i < 128; i += 4) {
     kw_vec<float, 4> x0[4];
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
@@ -23,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restri
       const unsigned c = v * 4;
       const unsigned i2 = c % 262144;
       const unsigned i1 = (c / 262144);
-      x0[u] = v < end ? kw_load<2, float, 4>(p0 + ((long long)i0 * 262144 + (long long)i1 * 16777216 + (long long)i2)) : kw_vec<float, 4>{};
+      x0[u] = kw_load<0, float, 4>(p0 + ((long long)i0 * 262144 + (long long)i1 * 16777216 + (long long)i2));
     }
     float tf1[16];
 #pragma unroll
@@ -34,17 +33,7 @@ extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restri
         tf1[u * 4 + e] = n0;
       }
     }
-    if (begin + (i + 3) * 512 + threadIdx.x < end) {
-      part1.f1.add<16>(tf1);
-    } else {
-#pragma unroll
-      for (int u = 0; u < 4; ++u) {
-        const unsigned v = begin + (i + u) * 512 + threadIdx.x;
-        if (v < end) {
-          part1.f1.add<4>(tf1 + u * 4);
-        }
-      }
-    }
+    part1.f1.add<16>(tf1);
   }
   __shared__ r0_pass1 warps1[16];
   part1 = kw_merge_block<512>(part1, warps1);
@@ -52,15 +41,14 @@ extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restri
 }
 
 extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* p3 /* running_mean */, float* p4 /* running_var */, float* __restrict__ p5 /* out */, r0_pass1* parts1) {
-  const unsigned row = blockIdx.x / 17;
-  const unsigned rank = blockIdx.x % 17;
+  const unsigned row = blockIdx.x / 64;
+  const unsigned rank = blockIdx.x % 64;
   const unsigned i0 = row;
-  const unsigned begin = rank * 246724;
-  const unsigned end = begin + 246724 < 4194304 ? begin + 246724 : 4194304;
+  const unsigned begin = rank * 65536;
   const float n13 = kw_load<0, float, 1>(p1 + ((long long)i0)).v[0];
   const float n15 = kw_load<0, float, 1>(p2 + ((long long)i0)).v[0];
   __shared__ r0_pass1 warps1[16];
-  const r0_pass1 part1 = kw_merge_parts<512>(parts1 + row * 17, 17, warps1);
+  const r0_pass1 part1 = kw_merge_parts<512>(parts1 + row * 64, 64, warps1);
   const float n1 = part1.f1.total();
   const float n6 = part1.f1.squares;
   const float n3 = (n1 / (float)16777216);
@@ -68,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
   const float n10 = (n8 + 1e-05f);
   const float n11 = kw_rsqrt(n10);
 #pragma unroll 1
-  for (int i = 484 - 4; i >= 0; i -= 4) {
+  for (int i = 128 - 4; i >= 0; i -= 4) {
     kw_vec<float, 4> x0[4];
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
@@ -76,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
       const unsigned c = v * 4;
       const unsigned i2 = c % 262144;
       const unsigned i1 = (c / 262144);
-      x0[u] = v < end ? kw_load<2, float, 4>(p0 + ((long long)i0 * 262144 + (long long)i1 * 16777216 + (long long)i2)) : kw_vec<float, 4>{};
+      x0[u] = kw_load<0, float, 4>(p0 + ((long long)i0 * 262144 + (long long)i1 * 16777216 + (long long)i2));
     }
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
@@ -94,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
         const float n16 = (n14 + n15);
         y0.v[e] = n16;
       }
-      if (v < end) kw_store<1, float, 4>(p5 + ((long long)i0 * 262144 + (long long)i1 * 16777216 + (long long)i2), y0);
+      kw_store<1, float, 4>(p5 + ((long long)i0 * 262144 + (long long)i1 * 16777216 + (long long)i2), y0);
     }
   }
   if (threadIdx.x == 0 && rank == 0) {

@@ -54,21 +54,21 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
     r0_pass1 part1;
     part1.clear();
 #pragma unroll 1
-    for (int i = 0; i < 8; i += 4) {
-      float tf1[16];
+    for (int i = 0; i < 8; i += 2) {
+      float tf1[8];
 #pragma unroll
-      for (int u = 0; u < 4; ++u) {
+      for (int u = 0; u < 2; ++u) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const float n0 = h0[(turn * 8 + (i + u)) * 512].v[e];
           tf1[u * 4 + e] = n0;
         }
       }
-      if (begin + (i + 3) * 512 + lane < end) {
-        part1.f1.add<16>(tf1);
+      if (begin + (i + 1) * 512 + lane < end) {
+        part1.f1.add<8>(tf1);
       } else {
 #pragma unroll
-        for (int u = 0; u < 4; ++u) {
+        for (int u = 0; u < 2; ++u) {
           const unsigned v = begin + (i + u) * 512 + lane;
           if (v < end) {
             part1.f1.add<4>(tf1 + u * 4);
@@ -86,11 +86,11 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
     const float n10 = (n8 + 1e-05f);
     const float n11 = kw_rsqrt(n10);
 #pragma unroll 1
-    for (int i = 8 - 4; i >= 0; i -= 4) {
-      kw_vec<float, 1> x13[4];
-      kw_vec<float, 1> x15[4];
+    for (int i = 8 - 2; i >= 0; i -= 2) {
+      kw_vec<float, 1> x13[2];
+      kw_vec<float, 1> x15[2];
 #pragma unroll
-      for (int u = 0; u < 4; ++u) {
+      for (int u = 0; u < 2; ++u) {
         const unsigned v = begin + (i + u) * 512 + lane;
         const unsigned c = v * 4;
         const unsigned i2 = (c / 262144);
@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
         x15[u] = v < end ? kw_load<0, float, 1>(p2 + ((long long)i1 * 8 + (long long)i2)) : kw_vec<float, 1>{};
       }
 #pragma unroll
-      for (int u = 0; u < 4; ++u) {
+      for (int u = 0; u < 2; ++u) {
         const unsigned v = begin + (i + u) * 512 + lane;
         const unsigned c = v * 4;
         kw_vec<float, 4> y0;
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
           const float n16 = (n14 + n15);
           y0.v[e] = n16;
         }
-        if (v < end) kw_store<1, float, 4>(p3 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152), y0);
+        if (v < end) kw_store<0, float, 4>(p3 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152), y0);
       }
     }
   }

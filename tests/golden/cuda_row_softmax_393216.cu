@@ -29,26 +29,26 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
   r0_pass1 part1;
   part1.clear();
 #pragma unroll 1
-  for (int i = 0; i < 12; i += 4) {
-    float tf1[16];
+  for (int i = 0; i < 12; i += 2) {
+    float tf1[8];
 #pragma unroll
-    for (int u = 0; u < 4; ++u) {
+    for (int u = 0; u < 2; ++u) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const float n0 = h0[((i + u)) * 512].v[e];
         tf1[u * 4 + e] = n0;
       }
     }
-    part1.f1.add<16>(tf1);
+    part1.f1.add<8>(tf1);
   }
   part1 = kw_merge_block<512>(part1, warps1[0]);
   part1 = kw_merge_cluster<16>(part1, blocks1[0]);
   const float n1 = part1.f1.top;
   const float n4 = part1.f1.total();
 #pragma unroll 1
-  for (int i = 12 - 4; i >= 0; i -= 4) {
+  for (int i = 12 - 2; i >= 0; i -= 2) {
 #pragma unroll
-    for (int u = 0; u < 4; ++u) {
+    for (int u = 0; u < 2; ++u) {
       const unsigned v = begin + (i + u) * 512 + lane;
       const unsigned c = v * 4;
       kw_vec<float, 4> y0;
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
         const float n5 = (n3 / n4);
         y0.v[e] = n5;
       }
-      kw_store<1, float, 4>(p1 + (c + (long long)i0 * 393216), y0);
+      kw_store<0, float, 4>(p1 + (c + (long long)i0 * 393216), y0);
     }
   }
 }

@@ -30,12 +30,26 @@ from kernelwright.propose.templates.cuda_text import (
     struct_bytes,
     struct_text,
     used,
+    whole_warps,
 )
 
 SHORT = 4096
 """Rows below this many elements do not fill several blocks."""
+_BLOCKS = 4096
+"""Blocks to begin with: about eight for each place of 512 threads."""
+_LONG = 2**15
+"""Vectors that a block should have, so that reading what others have found is little beside them."""
 MANY = 2**20
 """Rows below this many elements fit a cluster: where there are many, `cuda_row` serves them."""
+
+
+def parts_for(rows: int, vectors: int) -> tuple[int, ...]:
+    """Numbers of blocks per row, the first guess in the middle: powers of two, so that shares of common
+    lengths come out even; many blocks, but long ones, unless the device would be left without work."""
+    most = max(1, vectors // 512)
+    wanted = max(min(_BLOCKS / rows, vectors / _LONG), 4 * MULTIPROCESSORS / rows, 1)
+    goal = 1 << round(math.log2(wanted))
+    return tuple(sorted({min(most, max(1, goal * factor // 4)) for factor in (1, 2, 4, 8, 16)}))
 
 
 class CudaChannel:
@@ -63,16 +77,17 @@ class CudaChannel:
         kept, reduced = along_rows(region)
         rows, length = (math.prod(region.dims[dim].extent for dim in dims) for dims in (kept, reduced))
         widths = row_vectors(region, reduced)
-        most = max(1, length // (widths[0] * 256))
-        parts = sorted({min(most, -(-MULTIPROCESSORS * waves // rows)) for waves in (2, 4, 8, 16)})
-        saves = len(Schedule(region, online=True).passes) < len(Schedule(region, online=False).passes)
+        parts = parts_for(rows, length // widths[0])
+        schedule = Schedule(region, online=False)
+        full = schedule.full_stores
+        saves = len(Schedule(region, online=True).passes) < len(schedule.passes)
         return Space(
             (
-                Parameter("parts", tuple(parts), parts[-(-len(parts) // 2)] if len(parts) > 1 else parts[0]),
+                Parameter("parts", parts, parts[len(parts) // 2]),
                 Parameter("threads", (128, 256, 512, 1024), 512),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
-                Parameter("unroll", (1, 2, 4, 8), 4 if widths[0] > 1 else 8),
-                Parameter("load", tuple(LOAD_HINTS), "past_l1"),
+                Parameter("unroll", (1, 2, 4, 8), 8 if widths[0] == 1 or not full else 4),
+                Parameter("load", tuple(LOAD_HINTS), "cached"),
                 Parameter("store", tuple(STORE_HINTS), "once"),
                 Parameter("statistics", ("two_pass", "online"), "online" if saves else "two_pass"),
             )
@@ -101,7 +116,7 @@ class _Channel:
         length = self.sizes.product(self.reduced_dims)
         assert length is not None
         self.vectors = length // vector
-        self.share = -(-self.vectors // self.parts)
+        self.share = whole_warps(-(-self.vectors // self.parts))
         """Vectors of a row in one block."""
         steps = -(-self.share // self.threads)
         unroll = min(unroll, steps)

@@ -68,11 +68,11 @@ class CudaColumn:
                 Parameter("parts", tuple(sorted({1, 2, 4, 8, 16, 32, 64, parts})), parts),
                 Parameter("down", (1, 2, 4, 8, 16), down),
                 Parameter("threads", (64, 128, 256, 512), 256),
-                Parameter("hold", HOLDS if each else ("reload",), "registers" if each else "reload"),
+                Parameter("hold", HOLDS if each else ("reload",), "shared" if each else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
                 Parameter("unroll", (1, 2, 4, 8, 16), 4 if widths[0] > 1 else 8),
-                Parameter("load", tuple(LOAD_HINTS), "once"),
-                Parameter("store", tuple(STORE_HINTS), "once"),
+                Parameter("load", tuple(LOAD_HINTS), "cached" if each else "once"),
+                Parameter("store", tuple(STORE_HINTS), "cached" if each else "once"),
                 Parameter(
                     "statistics", ("two_pass", "online"), "online" if saves and parts > 1 else "two_pass"
                 ),

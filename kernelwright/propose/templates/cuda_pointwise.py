@@ -10,7 +10,7 @@ from __future__ import annotations
 from kernelwright.core.plan import Launch
 from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Region
-from kernelwright.propose.space import Choice, Space
+from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cuda_emit import HEADER
 from kernelwright.propose.templates.cuda_loops import Loop
@@ -34,13 +34,17 @@ class CudaPointwise:
 
     def space(self, region: Region) -> Space:
         """Vector width, loads in flight, block size, cache hints, and how the grid covers the region."""
-        return Space.of(
-            vector=tuple(self._vectors(flatten(region))),
-            unroll=(2, 1, 4, 8),
-            threads=(256, 128, 512, 1024),
-            load=("once", *(hint for hint in LOAD_HINTS if hint != "once")),
-            store=("once", *(hint for hint in STORE_HINTS if hint != "once")),
-            waves=(0, 4, 8, 16),
+        widths = self._vectors(flatten(region))
+        return Space(
+            (
+                # Two accesses of half the width keep the device as busy as one of 16 bytes, or busier.
+                Parameter("vector", tuple(sorted(widths)), max(1, widths[0] // 2)),
+                Parameter("unroll", (1, 2, 4, 8), 2),
+                Parameter("threads", (128, 256, 512, 1024), 256),
+                Parameter("load", tuple(LOAD_HINTS), "cached"),
+                Parameter("store", tuple(STORE_HINTS), "once"),
+                Parameter("waves", (0, 4, 8, 16), 0),
+            )
         )
 
     def _vectors(self, region: Region) -> list[int]:

@@ -93,7 +93,9 @@ class CudaRow:
         teams, team = teams_for(length, held)
         threads = threads_for(team, length, widths[0])
         hold = "registers" if team.startswith(("lanes", "block")) else "shared"
-        online = "online" if len(Schedule(region, online=True).passes) < len(schedule.passes) else "two_pass"
+        saves = len(Schedule(region, online=True).passes) < len(schedule.passes)
+        again = held and hold == "registers"
+        online = "online" if saves and not again else "two_pass"
         waves = 1 if team.startswith("grid") else 0
         twice = team.startswith("grid") and 2 * held <= MULTIPROCESSORS * HELD_MOST
         return Space(
@@ -102,9 +104,9 @@ class CudaRow:
                 Parameter("threads", (64, 128, 256, 512, 1024), threads),
                 Parameter("hold", HOLDS if held else ("reload",), hold if held else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
-                Parameter("unroll", (1, 2, 4, 8), 4 if widths[0] > 1 else 8),
-                Parameter("load", tuple(LOAD_HINTS), "once"),
-                Parameter("store", tuple(STORE_HINTS), "once"),
+                Parameter("unroll", (1, 2, 4, 8), 4 if hold == "registers" else 2),
+                Parameter("load", tuple(LOAD_HINTS), "cached"),
+                Parameter("store", tuple(STORE_HINTS), "cached"),
                 Parameter("waves", (0, 1, 2, 4), waves),
                 Parameter("stages", (1, 2) if held else (1,), 2 if twice else 1),
                 Parameter("statistics", ("two_pass", "online"), online),

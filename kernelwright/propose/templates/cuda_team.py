@@ -51,7 +51,7 @@ def teams_for(length: int, held: int) -> tuple[tuple[str, ...], str]:
         found += CLUSTERS
     if held > 2**20:
         found += GRIDS
-    if length <= 1024:
+    if length <= 1024 or (length <= 4096 and 0 < held <= 2**14):
         return tuple(found), "lanes8" if length <= 32 else "lanes16" if length <= 128 else "lanes32"
     if held <= _HELD_GOAL:
         return tuple(found), "block"

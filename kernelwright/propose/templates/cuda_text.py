@@ -45,6 +45,11 @@ def clamped(share: int, total: int) -> str:
     return f"begin + {share} < {total} ? begin + {share} : {total}"
 
 
+def whole_warps(vectors: int) -> int:
+    """A share rounded up so that every other one begins at a multiple of a warp's access."""
+    return -(-vectors // 32) * 32
+
+
 def used(declarations: list[str], body: list[str]) -> list[str]:
     """Those of `declarations` (in order, one variable each) that `body` or a later one refers to."""
     text = "\n".join(body)
