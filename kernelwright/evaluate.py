@@ -19,6 +19,7 @@ from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
 from kernelwright.core.verdict import GateResult, Level, Verdict
+from kernelwright.execute.present import require_device
 from kernelwright.execute.reports import CandidateFailed
 from kernelwright.languages import build as compile_kernel
 from kernelwright.measure.baselines import applicable
@@ -101,6 +102,7 @@ def _on_bench(case: Case, slots: Slots | None) -> Iterator[None]:
     from kernelwright.execute.bench import Bench
     from kernelwright.verify.slots import Slots
 
+    require_device(case.target)
     with Bench.open(case.problem, case.problem.base, case.target) as bench:
         case.slots = Slots(bench)
         yield

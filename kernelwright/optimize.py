@@ -10,20 +10,22 @@ budget is search time; loading, baselines and the final judgement come on top an
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from kernelwright.core.errors import UsageError
+from kernelwright.core.errors import KernelwrightError, UsageError
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Mode, NumericFlags, Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Run
 from kernelwright.execute.bench import Bench
+from kernelwright.execute.present import require_device
 from kernelwright.problems import load_problem
 from kernelwright.search.base import STRATEGIES, Budget
 from kernelwright.search.campaign import Campaign
@@ -91,12 +93,12 @@ def optimize(
     on both sides; without it torch's default flags hold on both. ProblemError or UsageError for what
     does not fit, EnvironmentFault for what the machine lacks. Ctrl-C ends the search with the best so far.
     """
-    if budget_s < 0:
-        raise UsageError(f"a budget of {budget_s} s is given; give 0 or more seconds")
+    _check_seconds("a budget", budget_s)
     begun = time.monotonic()
     tell = on_progress or _silent
     STRATEGIES.get(strategy)
     where = Target.parse(target)
+    require_device(where)
     tell({"stage": "problem", "message": "loading and tracing"})
     problem = source if isinstance(source, Problem) else load_problem(source, inputs, mode=mode)
     if strict:
@@ -105,20 +107,21 @@ def optimize(
     run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
     with _kept(store) as trials:
         trials.add_run(run)
-        campaign, outcome, searched = _searched(run, trials, frozen_weights, tell)
-        best = campaign.finish(outcome)
-        document = report(
-            run,
-            best,
-            campaign.session.ranked,
-            trials=outcome.trials,
-            seconds=time.monotonic() - begun,
-            search_seconds=searched,
-            notes=campaign.notes,
-            interrupted=outcome.interrupted,
-        )
-        state: Literal["interrupted", "done"] = "interrupted" if outcome.interrupted else "done"
-        trials.update_run(run.model_copy(update={"state": state, "report": document}))
+        with _ended(run, trials):
+            campaign, outcome, searched = _searched(run, trials, frozen_weights, tell)
+            best = campaign.finish(outcome)
+            document = report(
+                run,
+                best,
+                campaign.session.ranked,
+                trials=outcome.trials,
+                seconds=time.monotonic() - begun,
+                search_seconds=searched,
+                notes=campaign.notes,
+                interrupted=outcome.interrupted,
+            )
+            state: Literal["interrupted", "done"] = "interrupted" if outcome.interrupted else "done"
+            trials.update_run(run.model_copy(update={"state": state, "report": document}))
     kernel, made = (best.kernel, best.evaluation.build) if best else (None, None)
     return Result(document, problem, run.id, kernel, made, source)
 
@@ -133,7 +136,9 @@ def diagnose(
     on_progress: OnProgress | None = None,
 ) -> Diagnosis:
     """Say where the time of `source` goes and what a perfect kernel could gain, before any search."""
+    _check_seconds("a time", seconds)
     where = Target.parse(target)
+    require_device(where)
     return diagnosed(load_problem(source, inputs, mode=mode), where, seconds, on_progress or _silent)
 
 
@@ -146,6 +151,27 @@ def _searched(
         campaign = Campaign(Session.open(bench, frozen_weights=frozen_weights), trials, run, tell)
         budget = Budget(run.budget_s)
         return campaign, campaign.search(budget), budget.used
+
+
+def _check_seconds(what: str, seconds: float) -> None:
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise UsageError(f"{what} of {seconds} s is given; give a finite number of seconds, 0 or more")
+
+
+@contextmanager
+def _ended(run: Run, trials: TrialStore) -> Iterator[None]:
+    """Keep a run whose block raises as interrupted or failed, so that it does not pass for running."""
+    state: Literal["done", "interrupted", "failed"] = "failed"
+    try:
+        yield
+        state = "done"
+    except KeyboardInterrupt:
+        state = "interrupted"
+        raise
+    finally:
+        if state != "done":
+            with suppress(KernelwrightError):
+                trials.update_run(run.model_copy(update={"state": state}))
 
 
 def _kept(store: TrialStore | None) -> AbstractContextManager[TrialStore]:

@@ -6,14 +6,25 @@ Results go to stdout, progress and errors to stderr. `--debug` shows tracebacks.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+import traceback
 from importlib import import_module
 from typing import Any
 
 import click
 
 import kernelwright
-from kernelwright.core.errors import ExitCode, KernelwrightError, did_you_mean, first_line
+from kernelwright.core.errors import (
+    EnvironmentFault,
+    ExitCode,
+    InternalFault,
+    KernelwrightError,
+    boundary,
+    did_you_mean,
+    first_line,
+)
 
 COMMANDS = {
     "optimize": "Find a faster kernel for a computation, and prove it.",
@@ -73,28 +84,49 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str], debug: bool) -> int:
+    _stop_on_termination()
     try:
-        outcome: Any = root.main(args=arguments, prog_name="kernelwright", standalone_mode=False)
-        sys.stdout.flush()
-        return int(outcome) if isinstance(outcome, int) else ExitCode.DONE
-    except click.exceptions.Abort:
-        return _fail("interrupted", ExitCode.INTERRUPTED)
-    except KeyboardInterrupt:
-        return _fail("interrupted", ExitCode.INTERRUPTED)
-    except click.ClickException as error:
-        return _fail(error.format_message(), ExitCode.USAGE)
+        with boundary(InternalFault, "an unforeseen fault (run again with --debug to see where)"):
+            return _invoked(arguments)
     except KernelwrightError as error:
         if debug:
-            raise
+            traceback.print_exception(error)
         return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+
+
+def _invoked(arguments: list[str]) -> int:
+    """Run the command; what it returns as an exit code. What others raise becomes an error of ours."""
+    try:
+        # Not `root.main`: it ends the process by itself where the reader of our output goes away.
+        with root.make_context("kernelwright", arguments) as context:
+            outcome: Any = root.invoke(context)
+        sys.stdout.flush()
+        return int(outcome) if isinstance(outcome, int) else ExitCode.DONE
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.exceptions.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return ExitCode.USAGE
+    except click.ClickException as error:
+        return _fail(error.format_message(), ExitCode.USAGE)
     except BrokenPipeError:
         # The reader of our output went away (`| head`): not an error, and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
+    except ImportError as error:
+        raise EnvironmentFault(f"{first_line(error)}; install what Kernelwright depends on") from error
     except OSError as error:
-        if debug:
-            raise
-        return _fail(f"{first_line(error)}; free space or choose another place", ExitCode.ENVIRONMENT)
+        raise EnvironmentFault(f"{first_line(error)}; free space or choose another place") from error
+
+
+def _stop_on_termination() -> None:
+    """Let SIGTERM end the program as Ctrl-C does, so that workers and files are cleared away."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _fail(message: str, code: ExitCode) -> ExitCode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -36,5 +37,16 @@ def problem_inputs(function: F) -> F:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on stdout."""
-    click.echo(json.dumps(document, indent=2, default=str, allow_nan=False))
+    """One JSON document on stdout. JSON has no infinities and no NaN: they are printed as null."""
+    click.echo(json.dumps(_finite(document), indent=2, default=str, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case dict():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+    return value

@@ -10,7 +10,13 @@ from kernelwright.cli import options
 @click.command("report")
 @click.argument("run", required=False)
 @click.option("--problem", metavar="NAME", help="Only runs of this problem (name, or beginning of its hash).")
-@click.option("--limit", default=20, show_default=True, help="At most so many runs, newest first.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="At most so many runs, newest first.",
+)
 @options.as_json
 def command(run: str | None, problem: str | None, limit: int, json_: bool) -> None:
     """List runs, newest first; with RUN, show that run's table and its trials."""

@@ -76,13 +76,14 @@ def first_line(error: BaseException) -> str:
 def boundary(kind: type[KernelwrightError], what: str) -> Iterator[None]:
     """Turn whatever escapes the block into `kind`, one line that begins with `what`.
 
+    That includes `SystemExit`: a user's code that calls `sys.exit` must not end this program.
     The only place, besides a worker's main loop, where every exception is caught.
     """
     try:
         yield
     except KernelwrightError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise kind(f"{what}: {type(error).__name__}: {first_line(error)}") from error
 
 

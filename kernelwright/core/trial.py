@@ -62,7 +62,7 @@ class Run(Wire):
     budget_s: float
     strategy: str
     seed: int = 0
-    state: Literal["running", "done", "interrupted"] = "running"
+    state: Literal["running", "done", "interrupted", "failed"] = "running"
     created: float = Field(default_factory=time.time)
     report: dict[str, Any] | None = None
     """What `optimize --json` printed, once the run has ended."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from kernelwright.core.errors import (
     EnvironmentFault,
     InternalFault,
@@ -24,6 +27,15 @@ def failure_of(error: WorkerFailure) -> Failure:
     if isinstance(error, CallFailed):
         return Failure("safety", f"the worker failed while the kernel ran: {error}")
     return Failure("crash", str(error))
+
+
+@contextmanager
+def ours(what: str) -> Iterator[None]:
+    """Raise `our_error` for what a worker comes to in the block: no candidate's code runs there."""
+    try:
+        yield
+    except WorkerFailure as error:
+        raise our_error(error, what) from error
 
 
 def our_error(error: WorkerFailure, what: str) -> KernelwrightError:

@@ -18,6 +18,7 @@ from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.kernel import Kernel, Proposer, Source
 from kernelwright.core.plan import Buffer, BufferArg, Call, IntArg, Plan
 from kernelwright.core.target import Target
+from kernelwright.execute.faults import ours
 from kernelwright.execute.worker_environment import timed_environment
 from kernelwright.languages import build
 from kernelwright.measure.ceilings import Ceilings
@@ -40,17 +41,20 @@ _ENTRIES = {
 
 def measure(target: Target) -> Ceilings:
     """Measure this machine's ceilings now; takes some seconds and all threads."""
-    if target.name == "cuda":
-        with Worker.start("ceilings", Limits.trusted(), preload=("torch",)) as worker:
-            rates = worker.call("kernelwright.measure.ceiling_runs:cuda_rates", timeout_s=180.0)
-    else:
-        rates = _measure_cpu(target)
+    with ours("measuring what this machine can do"):
+        rates = _measure_cuda() if target.name == "cuda" else _measure_cpu(target)
     return Ceilings(
         target=target.name,
         identity=identity(target.name),
         measured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **rates,
     )
+
+
+def _measure_cuda() -> dict[str, Any]:
+    with Worker.start("ceilings", Limits.trusted(), preload=("torch",)) as worker:
+        rates: dict[str, Any] = worker.call("kernelwright.measure.ceiling_runs:cuda_rates", timeout_s=180.0)
+    return rates
 
 
 def _measure_cpu(target: Target) -> dict[str, Any]:

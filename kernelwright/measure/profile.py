@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from kernelwright.execute.faults import ours
 from kernelwright.sandbox import Worker
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -57,7 +58,8 @@ class Profile:
 
 def profile(worker: Worker, slot: str, runs: int = 5, timeout_s: float = 120.0) -> Profile:
     """Profile the eager reference on the inputs of a slot."""
-    rows = worker.call("kernelwright.measure.profile:profile_eager", timeout_s, slot=slot, runs=runs)
+    with ours("profiling the reference"):
+        rows = worker.call("kernelwright.measure.profile:profile_eager", timeout_s, slot=slot, runs=runs)
     total = sum(row["us"] for row in rows)
     parts = [
         Part(

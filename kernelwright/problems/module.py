@@ -71,8 +71,7 @@ class ExampleOrigin:
 
     def module(self, axes: Mapping[str, int]) -> Callable[..., Any]:
         """A fresh copy of the reference on the device of the context; the same at all sizes."""
-        with boundary(ProblemError, f"{self.name} cannot be made"):
-            made = self._made()
+        made = self._fresh()
         if isinstance(made, torch.nn.Module):
             made = made.to(torch.get_default_device())
             if self._asked_mode is not None:
@@ -90,8 +89,12 @@ class ExampleOrigin:
         return like_example(example, shapes, axes, device)
 
     def _own_mode(self) -> Mode:
-        made = self._made()
+        made = self._fresh()
         return "eval" if isinstance(made, torch.nn.Module) and not made.training else "train"
+
+    def _fresh(self) -> Callable[..., Any]:
+        with boundary(ProblemError, f"{self.name} cannot be made"):
+            return self._made()
 
     def _made(self) -> Callable[..., Any]:
         raise NotImplementedError

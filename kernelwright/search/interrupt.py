@@ -1,6 +1,6 @@
-"""Ctrl-C as a request: the trial under way is finished and stored, then the search ends.
+"""Ctrl-C, or SIGTERM, as a request: the trial under way is finished and stored, then the search ends.
 
-A second Ctrl-C interrupts at once. Works in the main thread of a process; elsewhere signals are
+The second one interrupts at once. Works in the main thread of a process; elsewhere signals are
 left alone and `Interrupts.asked` stays False.
 """
 
@@ -11,25 +11,27 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 class Interrupts:
-    """Context manager: `asked` turns True at the first SIGINT; the second raises KeyboardInterrupt."""
+    """Context manager: `asked` turns True at the first signal; the second raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.asked = False
-        self._before: Any = None
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
+            self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            self._before = None
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before = {}
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
