@@ -33,6 +33,8 @@ def _head(node: ast.AST) -> str:
     for name, value in ast.iter_fields(node):
         if name == "body" and isinstance(node, _DOCUMENTED):
             value = _undocumented(value)
+        if name == "values" and isinstance(node, ast.JoinedStr):
+            value = [part for part in value if not _is_empty(part)]
         constant = isinstance(node, ast.Constant) and name == "value"
         if name not in _LEFT_OUT and (constant or (value is not None and value != [])):
             fields.append(f"{name}={_written(value)}")
@@ -50,3 +52,8 @@ def _is_text(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
+
+
+def _is_empty(part: ast.expr) -> bool:
+    """Python 3.12 puts empty strings around the fields of a format specification."""
+    return isinstance(part, ast.Constant) and part.value == ""

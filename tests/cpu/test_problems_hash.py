@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -97,6 +98,10 @@ def test_normalized_text_is_written_by_our_own_rules() -> None:
         "(Module body=[(Assign targets=[(Name id='x')] value=(Call func=(Name id='f') "
         "args=[(Constant value=1)] keywords=[(keyword arg='k' value=(Constant value='a'))]))])"
     )
+
+
+def test_normalized_text_is_the_same_in_every_python() -> None:
+    assert hashlib.sha256(normalize(PLAIN).encode()).hexdigest()[:16] == "d49b44aa777d41f2"
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "c", "d_0", "d_1"]), st.integers(1, 10**9)))
