@@ -16,7 +16,19 @@ from torch import fx
 
 from kernelwright.core.dtypes import FLOATS, Dtype
 from kernelwright.graph.atoms import Atoms, Factors, Mismatch
-from kernelwright.graph.loops import Access, Apply, Const, Load, Node, Reduce, ReduceOp, Region, SizeOf, Store
+from kernelwright.graph.loops import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    Load,
+    Node,
+    Reduce,
+    ReduceOp,
+    Region,
+    SizeOf,
+    Store,
+)
 from kernelwright.graph.nest import Nest, contiguous_strides
 from kernelwright.graph.scalar_ops import (
     COSTLY,
@@ -195,6 +207,17 @@ class Lowering:
         """Index of a literal."""
         kind: type[int | float | bool] = bool if dtype == "bool" else float if dtype in FLOATS else int
         return self._add(Const(kind(value), dtype))
+
+    def index(self, node: fx.Node) -> int:
+        """Position along the only dimension of `node`; an `Index` holds its *factor* until `Nest`."""
+        place, inner = self.const(0, "int64"), 1
+        for factor in reversed(self.atoms.resolve(self._views[node].dims[0])):
+            step = self._add(Index(factor))
+            if inner != 1:
+                step = self.apply("mul", (step, self.const(inner, "int64")), "int64")
+            place = step if inner == 1 else self.apply("add", (place, step), "int64")
+            inner *= self.atoms.size(factor)
+        return place
 
     def apply(self, op: str, args: tuple[int, ...], dtype: Dtype) -> int:
         """Index of a scalar operation."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kernelwright.core.dtypes import Dtype
 from kernelwright.graph.atoms import Atoms
-from kernelwright.graph.loops import Access, Dim, Load, Node, Region, SizeOf, Store
+from kernelwright.graph.loops import Access, Dim, Index, Load, Node, Region, SizeOf, Store
 
 Strides = tuple[int, ...]
 
@@ -81,9 +81,11 @@ class Nest:
 
     def _merge(self, order: Sequence[int], accesses: Sequence[Strides]) -> list[list[int]]:
         runs: list[list[int]] = []
+        counted = {node.dim for node in self.nodes if isinstance(node, Index)}
         for at, factor in enumerate(order):
             size = self.atoms.size(factor)
             joins = at > 0 and (factor in self.reduced) == (order[at - 1] in self.reduced)
+            joins = joins and not counted & {factor, order[at - 1]}
             if joins and all(strides[at - 1] == strides[at] * size for strides in accesses):
                 runs[-1].append(factor)
             else:
@@ -99,6 +101,8 @@ class Nest:
     ) -> Node:
         if isinstance(node, Load):
             return dataclasses.replace(node, access=self._final(node.access, order, inner))
+        if isinstance(node, Index):
+            return Index(list(inner).index(list(order).index(node.dim)))
         if isinstance(node, SizeOf):
             return SizeOf(tuple(sorted(reduced)), node.dtype)
         return node

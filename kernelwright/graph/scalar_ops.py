@@ -35,6 +35,9 @@ class Writer(Protocol):
     def const(self, value: Number, dtype: Dtype) -> int:
         """A literal."""
 
+    def index(self, node: fx.Node) -> int:
+        """Position along the only dimension of `node`, as int64."""
+
     def apply(self, op: str, args: tuple[int, ...], dtype: Dtype) -> int:
         """A scalar operation."""
 
@@ -159,6 +162,21 @@ def _full(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
     return writer.const(fill, dtype)  # type: ignore[arg-type]
 
 
+def _copy_into(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
+    return writer.value(node.args[1], dtype)
+
+
+def _arange(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
+    given: list[Any] = list(node.args)
+    start, step = (given[0], given[2]) if len(given) > 2 else (given[0] if len(given) > 1 else 0, 1)
+    place = writer.index(node)
+    if dtype != "int64":
+        place = writer.apply("cast", (place,), dtype)
+    if step != 1:
+        place = writer.apply("mul", (place, writer.const(step, dtype)), dtype)
+    return place if start == 0 else writer.apply("add", (place, writer.const(start, dtype)), dtype)
+
+
 def _logical(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
     return writer.apply(op_name(node), tuple(writer.value(arg, "bool") for arg in node.args), "bool")
 
@@ -192,7 +210,8 @@ _SPECIAL: dict[str, Callable[[fx.Node, Writer, Dtype], int]] = {
     "sub": lambda node, writer, dtype: _scaled(node, writer, dtype, "sub"),
     "rsub": lambda node, writer, dtype: _scaled(node, writer, dtype, "sub", swapped=True),
     "div": _div, "pow": _pow, "clamp": _clamp, "clamp_min": _clamp, "where": _where,
-    "_to_copy": _copy, "full": _full, "full_like": _full, "scalar_tensor": _full,
+    "_to_copy": _copy, "copy": _copy_into, "full": _full, "full_like": _full, "scalar_tensor": _full,
+    "arange": _arange,
     "logical_and": _logical, "logical_or": _logical, "logical_not": _logical, "bitwise_not": _logical,
     "isnan": _isnan, "isinf": _isinf,
 }  # fmt: skip

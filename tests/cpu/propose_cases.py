@@ -20,7 +20,7 @@ from kernelwright.execute.runner import Runner
 from kernelwright.graph.capture import Captured, Placeholder, capture
 from kernelwright.graph.cut import CopyStep, Partition
 from kernelwright.graph.decompose import decompositions
-from kernelwright.graph.loops import Access, Apply, Const, Load, Reduce, Region, SizeOf
+from kernelwright.graph.loops import Access, Apply, Const, Index, Load, Reduce, Region, SizeOf
 from kernelwright.languages import build
 from kernelwright.propose.proposals import Proposals
 from kernelwright.propose.space import Choice
@@ -141,8 +141,9 @@ def _interpret_region(region: Region, flat: dict[str, torch.Tensor]) -> None:
                 values.append(_apply(op, [values[arg] for arg in args], dtype))
             case Reduce(op=op, arg=arg):
                 values.append(_fold(op, values[arg], sorted(region.reduced), dtype).expand(extents))
-            case _:
-                raise AssertionError(node)
+            case Index(dim=dim):
+                shape = [-1 if at == dim else 1 for at in range(len(extents))]
+                values.append(torch.arange(extents[dim]).reshape(shape).expand(extents))
     for store in region.stores:
         value = values[store.value].expand(extents).to(getattr(torch, store.dtype))
         flat[store.access.buffer][_places(store.access, extents)] = value

@@ -220,6 +220,13 @@ def test_costly_work_on_a_small_tensor_is_done_once() -> None:
     )
 
 
+def test_positions_are_loop_indexes() -> None:
+    functions = (lambda x: x + torch.arange(12, dtype=torch.float32), lambda x: torch.tril(x * 2))
+    for function in functions:
+        assert len(check_function(function, [torch.randn(12, 12)]).regions) == 1
+    check_function(lambda x: x + torch.arange(1, 13, 2).reshape(2, 3), [torch.randn(4, 2, 3)])
+
+
 def test_random_numbers_are_refused() -> None:
     _, captured = problem_of(nn.Dropout(0.5), [torch.randn(4, 4)])
     with pytest.raises(ProblemError, match="random"):

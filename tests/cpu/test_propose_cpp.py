@@ -179,6 +179,8 @@ def test_strided_inputs_and_outputs() -> None:
         lambda x: x[:, 1:3] + 1,
         lambda x: x.permute(2, 0, 1).reshape(7, -1).sum(1),
         lambda x: x.select(1, 2).sum(0),
+        lambda x: x + torch.arange(7),
+        lambda x: torch.triu(x),
     ]
     differences(functions, [torch.randn(3, 4, 7)], 0)
 
