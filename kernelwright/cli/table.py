@@ -18,19 +18,30 @@ STATUS_STYLE = {
 }  # fmt: skip
 
 
+class Output(Console):
+    """A console that leaves a reader who went away (`| head`) to the root command."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what rich caught; by itself it would end the process with code 1."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Standard output, as wide as the terminal, or 110 columns where there is none."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=110)
+    found = Output(highlight=False, markup=False)
+    return found if found.is_terminal else Output(highlight=False, markup=False, width=110)
 
 
 def print_report(report: dict[str, Any]) -> None:
     """What `optimize` found: baselines, best kernel, speed-ups."""
     out, best = console(), report["best"]
     out.print(
-        f"[bold]{report['problem']['name']}[/]  {report['problem']['hash'][:12]}  on {report['target']}, "
-        f"run {report['run']}: {report['trials']} trials in {_number(report.get('search_seconds'))} s "
-        f"of search, {report['seconds']:.0f} s in all"
+        _headed(
+            report["problem"]["name"],
+            f"{report['problem']['hash'][:12]}  on {report['target']}, run {report['run']}: "
+            f"{report['trials']} trials in {_number(report.get('search_seconds'))} s of search, "
+            f"{report['seconds']:.0f} s in all",
+        )
     )
     for note in report.get("notes", ()):
         out.print(Text(note, style="yellow"))
@@ -84,9 +95,7 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
 def print_diagnosis(report: dict[str, Any]) -> None:
     """Parts of a problem by share of time, with distance from the floor and the most to be won."""
     out = console()
-    out.print(
-        f"[bold]{report['problem']['name']}[/]  {report['problem']['hash'][:12]}  on {report['target']}"
-    )
+    out.print(_headed(report["problem"]["name"], f"{report['problem']['hash'][:12]}  on {report['target']}"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("part", "kind", "time us", "share", "floor us", "of floor", "whole gains at most"):
         table.add_column(name, justify="left" if name in {"part", "kind"} else "right", overflow="fold")
@@ -121,9 +130,7 @@ def print_verdict(found: dict[str, Any]) -> None:
 def print_trial(trial: Trial) -> None:
     """One trial: who proposed what, what the judge found, how fast."""
     out, evaluation, kernel = console(), trial.evaluation, trial.kernel
-    out.print(
-        f"[bold]{trial.id}[/]  run {trial.run}  kernel {kernel.hash}  {kernel.language}, {kernel.trust}"
-    )
+    out.print(_headed(trial.id, f"run {trial.run}  kernel {kernel.hash}  {kernel.language}, {kernel.trust}"))
     choices = ", ".join(f"{name}={value}" for name, value in trial.kernel.proposer.parameters.items())
     out.print(Text(f"proposed by {trial.kernel.proposer.name}: {choices or 'no parameters'}"))
     out.print(Text(f"serves: {trial.kernel.domain or 'all sizes'}"))
@@ -193,6 +200,11 @@ def print_doctor(found: dict[str, Any]) -> None:
             name, Text(f"{item.get('url') or item['path']}, {item['free_bytes'] / 1e9:.1f} GB free")
         )
     console().print(table)
+
+
+def _headed(head: str, rest: str) -> Text:
+    """A line that begins with a name. Names and messages are others' text, so none is read as markup."""
+    return Text.assemble((head, "bold"), "  ", rest)
 
 
 def _status(name: str) -> Text:
