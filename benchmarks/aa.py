@@ -70,11 +70,11 @@ def _some(problem: Problem, target: Target, keys: dict[int, str], ledger: Ledger
 
 def _itself(bench: Bench) -> str:
     """Name of a subject that is eager, beside the baseline that is eager."""
-    if not bench.shared:
+    if bench.device == "cpu":
         bench.candidate.call("kernelwright.measure.host_ops:stand_in")
         return "kernel"
     bench.baseline("eager")
-    bench.reference.call("kernelwright.measure.device_ops:alias", name="itself", of="eager")
+    bench.opponents.call("kernelwright.measure.device_ops:alias", name="itself", of="eager")
     return "itself"
 
 

@@ -9,10 +9,11 @@
         bench.reference.call("kernelwright.verify.compare:compare", slot="a")
         bench.baseline("compile"); bench.call("compile", "a"); bench.call("kernel", "a")
 
-On a CPU there are two workers, pinned to the same cores, of which one at a time is active. On CUDA
-both names are one worker. Methods that return a report say there what a candidate did wrong; those
-that return nothing or a number raise `CandidateFailed`. A worker that died, hung or lost its device
-is replaced before its next use, and a known-good kernel must pass in it.
+There are two workers, of which one at a time is active. On a CPU they are pinned to the same cores; on
+CUDA each has a context of its own on one GPU. Baselines run in the reference's on a CPU, and beside the
+kernel, under the same clock, on CUDA. Methods that return a report say there what a candidate did wrong;
+those that return nothing or a number raise `CandidateFailed`. A worker that died, hung or lost its
+device is replaced before its next use, and a known-good kernel must pass in it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from kernelwright.core.errors import UsageError, did_you_mean
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
+from kernelwright.execute.faults import our_error
 from kernelwright.execute.memory import read_memory, write_memory
+from kernelwright.execute.replicates import Opening, Replicates
 from kernelwright.execute.replies import microseconds, pieces, places, run_report
 from kernelwright.execute.reports import (
     CallReport,
@@ -36,7 +39,7 @@ from kernelwright.execute.reports import (
 )
 from kernelwright.execute.sizes import result_bytes
 from kernelwright.execute.workers import PATIENT_S, Workers
-from kernelwright.sandbox import Limits, Worker
+from kernelwright.sandbox import Limits, Worker, WorkerFailure
 
 __all__ = ["PATIENT_S", "Bench"]
 _POISON = 0xFF
@@ -54,6 +57,8 @@ class Bench:
         self._other_weights: int | None = None
         self._slots: dict[str, tuple[int, str]] = {}
         self._baselines: set[str] = set()
+        self.replicates: Replicates | None = None
+        """Processes that `restart` takes instead of starting one."""
 
     @classmethod
     def open(
@@ -66,19 +71,19 @@ class Bench:
         weights_seed: int = 0,
         cores: tuple[int, ...] | None = None,
         timeout_s: float = 20.0,
+        workers: Workers | None = None,
     ) -> Bench:
         """Start the workers and open the problem in them.
 
         `limits` are the candidate's on a CPU; `timeout_s` is the longest that one action of a
-        candidate may take. ProblemError if the reference does not run, EnvironmentFault if the
-        machine lacks what is needed.
+        candidate may take; `workers` may have been started beforehand. ProblemError if the reference
+        does not run, EnvironmentFault if the machine lacks what is needed.
         """
         target = target or Target.parse("cpu")
         allowed = tuple(sorted(os.sched_getaffinity(0)))
         chosen = cores or (allowed[: target.threads] if target.threads else allowed)
-        bench = cls(
-            problem, workload or problem.base, Workers(target, chosen, limits, timeout_s), weights_seed
-        )
+        started = workers or Workers(target, chosen, limits, timeout_s)
+        bench = cls(problem, workload or problem.base, started, weights_seed)
         opened = False
         try:
             bench._open_all()
@@ -99,9 +104,14 @@ class Bench:
         return self._workers.candidate
 
     @property
-    def shared(self) -> bool:
-        """Whether both are one worker."""
-        return self._workers.shared
+    def opponents(self) -> Worker:
+        """The worker that runs baselines."""
+        return self._workers.opponents
+
+    @property
+    def opening(self) -> Opening:
+        """What a worker is told first."""
+        return Opening(self.problem, self.workload, self.device, self._weights_seed, len(self.cores))
 
     @property
     def target(self) -> Target:
@@ -149,9 +159,15 @@ class Bench:
     def restart(self) -> None:
         """Fresh processes: the replicate of a measurement. Slots are drawn again; load the kernel again."""
         self._baselines.clear()
-        self._workers.restart()
-        self._open_all()
-        self._redraw(self._workers.each())
+        taken = self.replicates.take() if self.replicates else None
+        if taken is None:
+            fresh = self._workers.restart()
+        else:
+            fresh = self._workers.adopt(taken.worker)
+            self._baselines |= taken.baselines
+        for worker in fresh:
+            self._open(worker, opened=taken is not None and taken.opened == self.opening)
+        self._redraw(fresh)
 
     def draw(self, slot: str, seed: int, draw: str = "file") -> None:
         """Draw inputs from `seed` into a slot, in each worker."""
@@ -204,9 +220,14 @@ class Bench:
 
     def handover(self, slot: str) -> None:
         """Make the outputs of the slot's last run visible to the reference worker."""
-        if self._workers.arena is not None:
-            self._workers.act("export", slot=slot, fd=self._workers.arena.fd)
-            self._workers.ask(self.reference, "receive", slot=slot, fd=self._workers.arena.fd)
+        fd = None if self._workers.arena is None else self._workers.arena.fd
+        self._workers.act("export", slot=slot, fd=fd)
+        self._workers.ask(self.reference, "receive", slot=slot, fd=fd)
+
+    def trim(self) -> None:
+        """Have the candidate's process give back memory that it does not need now."""
+        self._revive()
+        self._workers.ask(self.candidate, "trim")
 
     def keep_timed(self, slot: str) -> None:
         """Take the results of the kernel's last timed call as the slot's outputs."""
@@ -214,14 +235,14 @@ class Bench:
         self._workers.act("keep_timed", slot=slot)
 
     def baseline(self, name: str) -> str | None:
-        """Make a baseline ready in the reference worker; the reason if it cannot be."""
+        """Make a baseline ready in the worker that runs them; the reason if it cannot be."""
         self._revive()
         slot = next(iter(self._slots), _WARM)
         if slot == _WARM:
-            self._draw_in(self.reference, _WARM, 0, "file")
-        found = self._workers.ask(self.reference, "baseline", name=name, slot=slot)
+            self._draw_in(self.opponents, _WARM, 0, "file")
+        found = self._workers.ask(self.opponents, "baseline", name=name, slot=slot)
         if slot == _WARM:
-            self._workers.ask(self.reference, "drop", slot=_WARM)
+            self._workers.ask(self.opponents, "drop", slot=_WARM)
         reason: str | None = found["reason"]
         if reason is None:
             self._baselines.add(name)
@@ -252,7 +273,7 @@ class Bench:
             worker = self._worker_of(subject)
             start = time.perf_counter_ns()
             reply = self._workers.act_in(worker, "call", subject=subject, slot=slot)
-            at = [] if self.shared else pieces(places(reply), tuple(positions))
+            at = [] if self.device == "cuda" else pieces(places(reply), tuple(positions))
             samples = read_memory(worker.pid, at) if at else []
             us = (time.perf_counter_ns() - start) / 1e3
         except CandidateFailed as error:
@@ -263,7 +284,7 @@ class Bench:
 
     def sample(self, report: RunReport, positions: Sequence[Position]) -> tuple[bytes | None, ...]:
         """Output bytes of a run, read where they lie; None for what cannot be read."""
-        if self.shared:
+        if self.device == "cuda":
             return (None,) * len(positions)
         found = [(tensor.address, tensor.nbytes) for tensor in report.tensors]
         return tuple(read_memory(self.candidate.pid, pieces(found, tuple(positions))))
@@ -283,27 +304,23 @@ class Bench:
             reason = self.baseline(subject)
             if reason is not None:
                 raise UsageError(f"baseline '{subject}' cannot be made here: {reason}")
-        return self.reference
+        return self.opponents
 
     def _open_all(self) -> None:
-        if self._workers.arena is not None:
-            self._workers.arena.reserve(result_bytes(self.problem, self.workload))
         for worker in self._workers.each():
             self._open(worker)
 
-    def _open(self, worker: Worker) -> None:
-        self._workers.ask(
-            worker,
-            "open_problem",
-            problem=self.problem.model_dump(mode="json"),
-            workload=self.workload.model_dump(mode="json"),
-            device=self.device,
-            weights_seed=self._weights_seed,
-            threads=len(self.cores),
-        )
+    def _open(self, worker: Worker, *, opened: bool = False) -> None:
+        """Tell a worker the problem, unless it knows it, and let it share memory with the other one."""
+        if not opened:
+            try:
+                self.opening.tell(worker)
+            except WorkerFailure as error:
+                raise our_error(error, "'open_problem'") from error
         if self._other_weights is not None:
             # The same history in each worker, so that `reset` means the same in each.
             self._workers.ask(worker, "remake_weights", seed=self._other_weights)
+        self._workers.share(worker, result_bytes(self.problem, self.workload))
 
     def _redraw(self, workers: Sequence[Worker]) -> None:
         for slot, (seed, draw) in self._slots.items():
@@ -311,7 +328,9 @@ class Bench:
                 self._draw_in(worker, slot, seed, draw)
 
     def _draw_in(self, worker: Worker, slot: str, seed: int, draw: str) -> None:
-        self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw)
+        # On a GPU, where memory is short, the reference draws when it makes what is expected.
+        lazily = worker is self.reference and worker is not self.opponents
+        self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw, lazily=lazily)
 
     def _need(self, slot: str) -> None:
         """A worker that lives, and a slot that was drawn: UsageError if it was not."""
@@ -325,7 +344,7 @@ class Bench:
         """Replace the candidate's worker if it is lost, and tell the new one what the old one knew."""
         if not self._workers.revive():
             return
-        if self.shared:
+        if self.opponents is self.candidate:
             self._baselines.clear()
         self._open(self.candidate)
         self._redraw([self.candidate])

@@ -17,11 +17,12 @@ from torch.utils import _pytree as pytree
 from kernelwright.core.errors import first_line
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
-from kernelwright.execute import arena
+from kernelwright.execute import arena, device_arena
 from kernelwright.execute.baselines import BaselineUnavailable, make_baseline
 from kernelwright.execute.flush import Flusher
 from kernelwright.execute.reports import KernelFault, KernelRefused, PlanRefused
 from kernelwright.execute.runner import Runner
+from kernelwright.execute.spoil import spoil
 from kernelwright.execute.state import BenchState, Slot, bench_state
 from kernelwright.problems.reference import Reference
 
@@ -48,13 +49,18 @@ def close(state: State) -> None:
         if old.runner is not None:
             old.runner.close()
         torch._dynamo.reset()
+        if old.device == "cuda":
+            old = None
+            torch.cuda.empty_cache()
 
 
-def draw(state: State, *, slot: str, seed: int, draw: str) -> None:
-    """Fill a slot with inputs drawn from `seed`."""
+def draw(state: State, *, slot: str, seed: int, draw: str, lazily: bool = False) -> None:
+    """Fill a slot with inputs drawn from `seed`, now or `lazily` when they are looked at."""
     bench = bench_state(state)
     bench.slots.pop(slot, None)
-    bench.slots[slot] = Slot(seed, draw, bench.reference.draw(seed, draw))
+    bench.slots[slot] = Slot(seed, draw, lambda: bench.reference.draw(seed, draw))
+    if not lazily:
+        bench.slots[slot].redraw()
 
 
 def drop(state: State, *, slot: str) -> None:
@@ -91,13 +97,26 @@ def load(state: State, *, kernel: Reply, build: Reply) -> Reply:
 
 
 def unload(state: State) -> None:
-    """Free the kernel: its module, what it prepared, and on a device the memory that it had."""
+    """Free the kernel: its module, what it prepared, and on a device all that it computed."""
     bench = bench_state(state)
     if bench.runner is not None:
         bench.runner.close()
     bench.runner = bench.kernel = bench.build = None
     if bench.device == "cuda":
+        state.pop("replays", None)
+        for place in bench.slots.values():
+            spoil([place.outputs, place.result], [place.held, bench.reference.weights()])
+            place.outputs, place.result = [], None
         torch.cuda.synchronize()
+
+
+def trim(state: State) -> None:
+    """Give device memory that lies unused back, so that the other process can have it."""
+    bench = bench_state(state)
+    for place in bench.slots.values():
+        place.result = None
+    if bench.device == "cuda":
+        state.pop("replays", None)
         torch.cuda.empty_cache()
 
 
@@ -113,7 +132,7 @@ def run(state: State, *, slot: str, poison: bool) -> Reply:
     place, runner = bench.slot(slot), bench.loaded()
     bench.reference.reset()
     if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
-        place.args = bench.reference.draw(place.seed, place.draw)
+        place.redraw()
 
     def work() -> Reply:
         start = time.perf_counter_ns()
@@ -148,20 +167,55 @@ def call(state: State, *, subject: str, slot: str) -> Reply:
 
 def keep_timed(state: State, *, slot: str) -> Reply:
     """Make the results of the last timed call of the kernel the slot's outputs, to be compared whole."""
-    place = bench_state(state).slot(slot)
-    place.outputs = [tensor.clone() for tensor in _tensors(place.result)]
-    return {"tensors": len(place.outputs)}
+    bench = bench_state(state)
+    place = bench.slot(slot)
+
+    def work() -> Reply:
+        outputs = _tensors(place.result)
+        place.outputs = outputs if bench.device == "cuda" else [tensor.clone() for tensor in outputs]
+        return {"tensors": len(place.outputs)}
+
+    return _guarded(bench, work)
 
 
-def export(state: State, *, slot: str, fd: int) -> None:
-    """Copy a slot's outputs into the arena."""
-    arena.write(fd, bench_state(state).slot(slot).outputs)
+def share(state: State, *, nbytes: int) -> Reply:
+    """In the reference's process: own device memory of this size; its handle."""
+    return dict(device_arena.own(state, nbytes=nbytes))
 
 
-def receive(state: State, *, slot: str, fd: int) -> None:
-    """Copy outputs from the arena into a slot. Dtypes and shapes are the problem's, not the sender's."""
+def join(state: State, *, handle: str, nbytes: int) -> None:
+    """In the candidate's process: map the device memory that the reference's process owns."""
+    device_arena.join(state, handle=handle, nbytes=nbytes)
+
+
+def export(state: State, *, slot: str, fd: int | None) -> Reply:
+    """Copy a slot's outputs into the arena: shared memory, or without `fd` device memory."""
+    bench = bench_state(state)
+    outputs = bench.slot(slot).outputs
+    if fd is not None:
+        arena.write(fd, outputs)
+        return {}
+
+    def work() -> Reply:
+        device_arena.write(state, outputs)
+        return {}
+
+    return _guarded(bench, work)
+
+
+def receive(state: State, *, slot: str, fd: int | None) -> None:
+    """Outputs from the arena into a slot. Dtypes and shapes are the problem's, not the sender's.
+
+    From shared memory they are copied. Device memory is looked at where it lies: nobody can write
+    there before the next request to the candidate's process, whose device was synchronized.
+    """
     bench = bench_state(state)
     layout = [(dtype, shape) for _, dtype, shape in bench.results()]
+    if fd is None:
+        for place in bench.slots.values():
+            place.outputs = []
+        bench.slot(slot).outputs = device_arena.views(state, layout)
+        return
     bench.slot(slot).outputs = arena.read(fd, layout)
 
 

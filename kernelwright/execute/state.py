@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,14 +26,31 @@ class Slot:
 
     seed: int
     draw: str
-    args: list[Any]
-    """As `forward` takes them."""
+    made: Callable[[], list[Any]]
+    """Draws the arguments; the same each time."""
+    held: list[Any] | None = None
+    """The arguments, where they are kept now."""
     outputs: list[torch.Tensor] = field(default_factory=list)
     """Of the kernel's last run on this slot: outputs, then mutated tensors."""
     expected: Any = None
     """For the layer that compares: whatever it computed from `args`. Never set where a candidate runs."""
     result: Any = None
     """What the last timed call returned; kept so that it can be read before the clock stops."""
+
+    @property
+    def args(self) -> list[Any]:
+        """Arguments as `forward` takes them; drawn now if they are not kept."""
+        return self.redraw() if self.held is None else self.held
+
+    def redraw(self) -> list[Any]:
+        """Draw them anew, and keep them."""
+        self.held = None
+        self.held = self.made()
+        return self.held
+
+    def rest(self) -> None:
+        """Let go of them; they are drawn again when they are looked at."""
+        self.held = None
 
 
 @dataclass

@@ -10,6 +10,9 @@ region, on cores that the other worker's call is then timed on. `docs/design/pla
 
 from __future__ import annotations
 
+COMPILERS = 4
+"""Processes that compile for one worker on a GPU."""
+
 
 def timed_environment(threads: int) -> dict[str, str]:
     """Variables for a worker with this many threads."""
@@ -23,3 +26,12 @@ def timed_environment(threads: int) -> dict[str, str]:
         "MALLOC_TOP_PAD_": "67108864",
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
+
+
+def device_environment() -> dict[str, str]:
+    """Variables for a worker that times on a GPU.
+
+    torch's compiler starts a process for each core by default, and several such workers may be
+    compiling at once.
+    """
+    return {"TORCHINDUCTOR_COMPILE_THREADS": str(COMPILERS)}

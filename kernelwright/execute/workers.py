@@ -1,8 +1,10 @@
 """The workers of a bench: started alike, asked by name, and replaced when a candidate broke one.
 
-On a CPU `reference` and `candidate` are two processes on the same cores, of which one at a time is
-active; on CUDA both names are one process. Whoever asks says whether a candidate's code takes part
-(`act`) or not (`ask`): that decides what an error means.
+`reference` and `candidate` are two processes, of which one at a time is active: on the same cores, or
+on one GPU with a context each. Whoever asks says whether a candidate's code takes part (`act`) or not
+(`ask`): that decides what an error means.
+
+A process costs seconds to start, so on CUDA one stands by to replace one that a candidate broke.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from kernelwright.execute.known_good import known_good
 from kernelwright.execute.native import PATH_VARIABLE, compiled
 from kernelwright.execute.replies import failure_in
 from kernelwright.execute.reports import CandidateFailed, Failure
-from kernelwright.execute.worker_environment import timed_environment
+from kernelwright.execute.worker_environment import device_environment, timed_environment
 from kernelwright.sandbox import CallFailed, Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
 
 OPS = "kernelwright.execute.ops"
@@ -26,7 +28,7 @@ PATIENT_S = 1800.0
 
 
 class Workers:
-    """One or two warm processes, and the shared memory between them."""
+    """Two warm processes, the memory between them, and on CUDA one that stands by."""
 
     def __init__(
         self, target: Target, cores: tuple[int, ...], limits: Limits | None, timeout_s: float
@@ -42,29 +44,68 @@ class Workers:
         self.failure: Failure | None = None
         """How the candidate that was loaded last failed."""
         self.arena: Arena | None = None
+        """Shared memory between the two on a CPU; on CUDA they share device memory."""
+        self.reference: Worker
+        self.candidate: Worker
+        self._handle = ""
+        """Of the device memory that the reference's process owns."""
+        self._standing_by: list[Worker] = []
         self._start(limits)
 
     @property
-    def shared(self) -> bool:
-        """Whether both names are one worker."""
-        return self.reference is self.candidate
+    def opponents(self) -> Worker:
+        """The process that baselines run in: on a GPU the candidate's, where one clock times both."""
+        return self.reference if self.target.name == "cpu" else self.candidate
 
     def each(self) -> list[Worker]:
-        """Each worker once, the reference first."""
-        return [self.reference] if self.shared else [self.reference, self.candidate]
+        """Each worker, the reference first."""
+        return [self.reference, self.candidate]
 
     def stop(self) -> None:
         """End the processes and free what they shared."""
-        for worker in self.each():
+        for worker in (*self.each(), *self._standing_by):
             worker.stop()
         if self.arena is not None:
             self.arena.close()
 
-    def restart(self) -> None:
-        """Fresh processes, with nothing opened in them."""
+    def restart(self) -> list[Worker]:
+        """Fresh processes; returns them, with nothing opened in them.
+
+        On CUDA only the candidate's: nothing is timed in the reference's.
+        """
         self.loaded = self.lost = False
-        for worker in self.each():
-            worker.restart()
+        if self.target.name == "cpu":
+            for worker in self.each():
+                worker.restart()
+            return self.each()
+        self._replace()
+        return [self.candidate]
+
+    def adopt(self, worker: Worker) -> list[Worker]:
+        """Take a fresh process, begun by `standby`, for the candidate's; what `restart` would say."""
+        self.loaded = self.lost = False
+        self.candidate.stop()
+        self.candidate = worker
+        return [worker]
+
+    def share(self, worker: Worker, nbytes: int) -> None:
+        """Let this worker, in which the problem was opened just now, share `nbytes` with the other."""
+        if self.arena is not None:
+            self.arena.reserve(nbytes)
+        elif worker is self.reference:
+            if self._handle:  # nobody may map it when it is given back
+                self.ask(self.candidate, "join", handle="", nbytes=0)
+            self._handle = str(self.ask(worker, "share", nbytes=nbytes)["handle"])
+        else:
+            self.ask(worker, "join", handle=self._handle, nbytes=nbytes)
+
+    def _replace(self) -> None:
+        """Another process for candidates: one that stands by, or the same started again."""
+        if not self._standing_by:
+            self.candidate.restart()
+            return
+        self.candidate.stop()
+        self.candidate = self._standing_by.pop(0)
 
     def revive(self) -> bool:
         """Replace the candidate's worker if it is lost; whether it was.
@@ -74,7 +115,7 @@ class Workers:
         if not self.lost and self.candidate.alive:
             return False
         self.lost = self.loaded = False
-        self.candidate.restart()
+        self._replace()
         names = ("problem", "kernel", "build")
         rows = {
             name: noun.model_dump(mode="json")
@@ -134,6 +175,8 @@ class Workers:
     def begin(self) -> None:
         """From now on a new candidate is to blame."""
         self.loaded, self.failure = True, None
+        if self.target.name == "cuda" and not self._standing_by:
+            self._standing_by.append(standby("candidate"))
 
     def blame(self, error: WorkerFailure) -> Failure:
         """The failure that an error means; the worker is not used again."""
@@ -149,7 +192,8 @@ class Workers:
         preload = ("torch", OPS)
         env = {PATH_VARIABLE: str(compiled())}
         if self.target.name == "cuda":
-            self.reference = self.candidate = Worker.start("bench", Limits.trusted(), None, env, preload)
+            self.reference = Worker.start("reference", Limits.trusted(), None, env, preload, wait=False)
+            self.candidate = standby("candidate")
             return
         self.arena = Arena()
         env.update(timed_environment(len(self.cores)))
@@ -158,3 +202,10 @@ class Workers:
         contained = limits or Limits.candidate()
         self.reference = Worker.start("reference", Limits.trusted(), *rest, pass_fds=fds, wait=False)
         self.candidate = Worker.start("candidate", contained, *rest, pass_fds=fds, wait=False)
+
+
+def standby(name: str) -> Worker:
+    """Begin a process for candidates and baselines on a GPU; its first call waits until it is ready."""
+    env = {PATH_VARIABLE: str(compiled()), **device_environment()}
+    preload = ("torch", OPS, "torch._inductor.compile_fx")
+    return Worker.start(name, Limits.trusted(), None, env, preload, wait=False)

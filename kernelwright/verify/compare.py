@@ -1,11 +1,11 @@
 """Worker-side half of the gates: what runs in the reference's process of a bench, called by name.
 
-    bench.reference.call("kernelwright.verify.compare:compare", slot="a", keep=True)
+    bench.reference.call("kernelwright.verify.compare:compare", slot="a")
 
-Makes the expectation of a slot's draw (oracle, eager, perturbed oracle) and compares the outputs
-that were handed over. Every function takes the process's `state` first and returns JSON. Where one
-process serves candidate and reference (CUDA), an expectation is made only after the candidate's
-module was unloaded, and not kept.
+Makes the expectation of a slot's draw (oracle, eager, perturbed oracle) once, keeps it, and compares
+the outputs that were handed over. No candidate's code runs in this process, and no candidate's context
+can address what is kept here. Every function takes the process's `state` first and returns JSON. On a
+GPU, where one expectation may take a tenth of the memory, only those that leave room are kept.
 
 Not covered: drawing, running and handing over (`execute.ops`).
 """
@@ -32,6 +32,8 @@ from kernelwright.verify.judge import Finding, judge, plain
 PERTURBED_DRAWS = 3
 MANY = 1 << 24
 """Elements of all outputs together from which two perturbed draws must do."""
+ONE_KEPT, ALL_KEPT = 0.0625, 0.25
+"""Shares of a GPU's memory that one expectation, and all together, may take for long."""
 PERIOD = 1_000_003
 """Length of the sign pattern of a perturbation."""
 UNCAPTURED = Counts(reduction=1, roundings=64)
@@ -46,14 +48,12 @@ class Yardstick:
     counts: Counts
 
 
-def compare(
-    state: dict[str, Any], *, slot: str, like: str | None = None, keep: bool = True
-) -> list[dict[str, Any]]:
+def compare(state: dict[str, Any], *, slot: str, like: str | None = None) -> list[dict[str, Any]]:
     """Compare what was handed over in `slot` with the expectation of its inputs; one row per result.
 
-    `like` names another slot whose inputs the run was given; `keep` the expectation for later.
+    `like` names another slot whose inputs the run was given.
     """
-    expectations = _expectations(state, like or slot, keep)
+    expectations = _expectations(state, like or slot)
     outputs = bench_state(state).slot(slot).outputs
     if len(outputs) != len(expectations):
         finding = Finding("results")
@@ -62,7 +62,7 @@ def compare(
     return [_row(judge(output, each)) for output, each in zip(outputs, expectations, strict=True)]
 
 
-def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]], keep: bool) -> dict[str, Any]:
+def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]]) -> dict[str, Any]:
     """Compare pieces of outputs, read while a clock ran, with the same pieces of the expectation.
 
     A sample names its slot, output, first byte and size, and holds the bytes in hexadecimal.
@@ -74,7 +74,7 @@ def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]], kee
     for sample in samples:
         slot = sample["slot"]
         if slot not in made:
-            made[slot] = _expectations(state, slot, keep)
+            made[slot] = _expectations(state, slot)
         piece = cut(made[slot][sample["tensor"]], sample["first"], sample["size"])
         data = torch.frombuffer(bytearray.fromhex(sample["data"]), dtype=piece.eager.dtype)
         wrong += judge(data.to(piece.eager.device), piece).kind is not None
@@ -103,15 +103,32 @@ def perturbed(tensor: Any, unit: float, generator: torch.Generator) -> Any:
     return wide
 
 
-def _expectations(state: dict[str, Any], slot: str, keep: bool) -> list[Expectation]:
-    place = bench_state(state).slot(slot)
+def _expectations(state: dict[str, Any], slot: str) -> list[Expectation]:
+    bench = bench_state(state)
+    place = bench.slot(slot)
     if place.expected is not None:
         kept: list[Expectation] = place.expected
         return kept
     made = _expect(state, place.args)
-    if keep:
+    others = [each for other in bench.slots.values() for each in other.expected or ()]
+    if bench.device == "cpu" or _room_for(made, others):
         place.expected = made
+    if bench.device == "cuda":
+        place.rest()
+        torch.cuda.empty_cache()
     return made
+
+
+def _room_for(made: list[Expectation], others: list[Expectation]) -> bool:
+    """Whether a GPU's memory still has room for the work on other draws if these are kept too."""
+    total = torch.cuda.get_device_properties(0).total_memory
+    own, kept = _nbytes(made), _nbytes(others)
+    return own <= ONE_KEPT * total and own + kept <= ALL_KEPT * total
+
+
+def _nbytes(expectations: list[Expectation]) -> int:
+    tensors = [tensor for each in expectations for tensor in (each.eager, each.oracle, each.tolerance)]
+    return sum(tensor.nbytes for tensor in tensors if tensor is not None)
 
 
 def _expect(state: dict[str, Any], args: list[Any]) -> list[Expectation]:

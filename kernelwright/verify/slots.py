@@ -2,9 +2,7 @@
 
 A slot is drawn when it is first asked for, by draw name and number: `file-0`, `nonfinite-0`. Its
 expectation is kept beside it in the reference's process, so that the oracle runs once per draw and
-not once per kernel. Where candidate and reference share a process (CUDA), the candidate's module is
-unloaded before an oracle runs, and no expectation is kept. A final judgement takes a fresh bench,
-and so fresh draws.
+not once per kernel. A final judgement takes a fresh bench, and so fresh draws.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Workload
 from kernelwright.execute.bench import PATIENT_S, Bench
@@ -54,7 +53,7 @@ class Slots:
         self._loaded = True
 
     def ready(self) -> None:
-        """Load the kernel again where it was unloaded in between."""
+        """Load the kernel again where the bench has lost it in between."""
         if not self._loaded and self._kernel is not None:
             self.load(*self._kernel)
 
@@ -114,16 +113,12 @@ class Slots:
     def findings(self, name: str, like: str | None = None) -> list[dict[str, Any]]:
         """Hand the outputs of a slot over and compare them; one row per result."""
         self.bench.handover(name)
-        self._make_room()
-        rows: list[dict[str, Any]] = self._compare(
-            "compare", slot=name, like=like, keep=not self.bench.shared
-        )
+        rows: list[dict[str, Any]] = self._compare("compare", slot=name, like=like)
         return rows
 
     def compare_samples(self, samples: list[dict[str, Any]]) -> dict[str, Any]:
         """Compare bytes of timed outputs with what they should be; counts of compared and wrong ones."""
-        self._make_room()
-        found: dict[str, Any] = self._compare("compare_samples", samples=samples, keep=not self.bench.shared)
+        found: dict[str, Any] = self._compare("compare_samples", samples=samples)
         return found
 
     def outputs(self, name: str) -> list[list[int]]:
@@ -167,11 +162,6 @@ class Slots:
             self._drawn[name] = (seed, draw)
         return name
 
-    def _make_room(self) -> None:
-        if self.bench.shared and self._loaded:
-            self.bench.unload()
-            self._loaded = False
-
     def _inspect(self, function: str, **parameters: Any) -> Any:
         try:
             return self.bench.candidate.call(_INSPECT + function, timeout_s=PATIENT_S, **parameters)
@@ -180,6 +170,15 @@ class Slots:
             raise Rejected(failure.reason, failure.message) from error
 
     def _compare(self, function: str, **parameters: Any) -> Any:
+        try:
+            return self._reference_call(function, parameters)
+        except EnvironmentFault:
+            if self.bench.device == "cpu":
+                raise
+        self.bench.trim()  # both processes live in one device memory, and each keeps what it has used
+        return self._reference_call(function, parameters)
+
+    def _reference_call(self, function: str, parameters: dict[str, Any]) -> Any:
         try:
             return self.bench.reference.call(_COMPARE + function, timeout_s=PATIENT_S, **parameters)
         except WorkerFailure as error:

@@ -37,7 +37,7 @@ def bench(request, tmp_path_factory):
             for seed, slot in enumerate(SLOTS):
                 opened.draw(slot, seed=seed)
             assert opened.baseline("eager") is None
-            opened.reference.call("kernelwright.measure.device_ops:alias", name="itself", of="eager")
+            opened.opponents.call("kernelwright.measure.device_ops:alias", name="itself", of="eager")
             opened.shape = request.param
             yield opened
 

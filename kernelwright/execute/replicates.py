@@ -1,0 +1,106 @@
+"""Processes for the replicates of a measurement on a GPU, made ready while something else goes on.
+
+    replicates = Replicates(3)                               # started; no device is touched yet
+    replicates.begin(bench.opening, ["eager", "compile"])    # opened, baselines compiled side by side
+    bench.replicates = replicates                            # `bench.restart` takes one
+
+A replicate has to be a fresh process, which costs seconds to start and more to compile baselines in.
+No candidate ever ran in these. Not covered: CPUs, whose cores are the ones that are timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from kernelwright.core.problem import Problem, Workload
+from kernelwright.execute.faults import our_error
+from kernelwright.execute.workers import OPS, PATIENT_S, standby
+from kernelwright.sandbox import Worker, WorkerFailure
+
+_WARM = "warm-up"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a worker needs to be told of a problem before it can do anything."""
+
+    problem: Problem
+    workload: Workload
+    device: str
+    weights_seed: int
+    threads: int
+
+    def tell(self, worker: Worker) -> None:
+        """Open the problem in a worker; whatever the worker's errors are, they pass."""
+        worker.call(
+            f"{OPS}:open_problem",
+            PATIENT_S,
+            problem=self.problem.model_dump(mode="json"),
+            workload=self.workload.model_dump(mode="json"),
+            device=self.device,
+            weights_seed=self.weights_seed,
+            threads=self.threads,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Replicate:
+    """One process: what is open in it, and the baselines that it has."""
+
+    worker: Worker
+    opened: Opening | None
+    baselines: frozenset[str]
+
+
+class Replicates:
+    """Processes that wait to be taken, one by one."""
+
+    def __init__(self, count: int) -> None:
+        """Start `count` processes; returns at once."""
+        self._waiting = [standby(f"replicate {number}") for number in range(count)]
+        self._made: dict[int, Future[Replicate]] = {}
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="replicate")
+
+    def begin(self, opening: Opening, names: Sequence[str]) -> None:
+        """Open the problem in each, and make these baselines; returns at once.
+
+        Each begins with another one, because what one has compiled the others find on disk.
+        """
+        for number, worker in enumerate(self._waiting):
+            start = number * len(names) // max(len(self._waiting), 1)
+            order = [*names[start:], *names[:start]]
+            self._made[worker.pid] = self._pool.submit(_ready, worker, opening, order)
+
+    def take(self) -> Replicate | None:
+        """The next one, waited for; None where all are taken. EnvironmentFault if it did not get ready."""
+        if not self._waiting:
+            return None
+        worker = self._waiting.pop(0)
+        made = self._made.get(worker.pid)
+        try:
+            return Replicate(worker, None, frozenset()) if made is None else made.result()
+        except WorkerFailure as error:
+            worker.stop()
+            raise our_error(error, "a fresh process") from error
+
+    def close(self) -> None:
+        """End those that were not taken."""
+        for worker in self._waiting:
+            worker.stop()
+        self._waiting.clear()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ready(worker: Worker, opening: Opening, names: Sequence[str]) -> Replicate:
+    opening.tell(worker)
+    worker.call(f"{OPS}:draw", PATIENT_S, slot=_WARM, seed=0, draw="file")
+    made = [name for name in names if _makes(worker, name)]
+    worker.call(f"{OPS}:drop", PATIENT_S, slot=_WARM)
+    return Replicate(worker, opening, frozenset(made))
+
+
+def _makes(worker: Worker, name: str) -> bool:
+    found = worker.call(f"{OPS}:baseline", PATIENT_S, name=name, slot=_WARM)
+    return found["reason"] is None
