@@ -130,6 +130,16 @@ def test_reductions_pass_on_nan_and_infinity() -> None:
     differences(FOLDS, [x], 0)
 
 
+def test_rows_divided_by_extreme_numbers() -> None:
+    x = torch.rand(6, 70) + 0.5
+    x *= torch.tensor([1e38, 1e-38, 1e-41, 1.0, 0.0, INF])[:, None] / 70
+    functions: list[Function] = [
+        lambda x: x / x.sum(-1, keepdim=True),
+        lambda x: x / x.amax(-1, keepdim=True),
+    ]
+    differences(functions, [x], 1)
+
+
 def test_one_long_row_is_shared_by_threads() -> None:
     torch.manual_seed(2)
     differences(

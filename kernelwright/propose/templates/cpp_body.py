@@ -39,6 +39,8 @@ class Body:
     region: Region
     entry: str
     inner: int | None
+    reciprocal: bool = False
+    """Whether lanes are divided by a single value through its reciprocal."""
     text: Text = field(default_factory=Text)
 
     def __post_init__(self) -> None:
@@ -189,9 +191,19 @@ class Body:
         if not self.lanes:
             return
         used = {arg for at in nodes for arg in operands(self.region.nodes[at])} | set(extra)
+        for at in sorted({self._divisor(at) for at in nodes} - {None}, key=str):
+            self.text.line(f"const kw::Divisor d{at}({self.name(at or 0)});")
         for at in sorted(used):
             if self.name(at, lanes=True) == f"s{at}":
                 self.text.line(f"const auto s{at} = kw::splat(t{at});")
+
+    def _divisor(self, at: int) -> int | None:
+        """The single value that node `at` divides lanes by through its reciprocal, if it does."""
+        node = self.region.nodes[at]
+        if not (self.reciprocal and self.lanes and isinstance(node, Apply) and node.op == "div"):
+            return None
+        dividend, divisor = node.args
+        return divisor if self.wide(dividend) and not self.wide(divisor) else None
 
     def wide_nodes(self, nodes: Iterable[int], row: tuple[int, int] | None = None) -> None:
         """Declare nodes that vary along the vector loop, at `j`; `row` = (dim, steps along it)."""
@@ -215,6 +227,8 @@ class Body:
                 return load(node.dtype, pointer, int(access.strides[self.inner]), "j", "lanes")
             case Apply():
                 args = [self.name(arg, lanes=self.lanes) for arg in node.args]
+                if self._divisor(at) is not None:
+                    return f"d{self._divisor(at)}.of({args[0]})"
                 return operation(node.op, args, node.dtype)
         return "j"
 

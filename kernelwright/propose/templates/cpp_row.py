@@ -41,13 +41,15 @@ class CppRow:
         return Space((
             stores_parameter(region),
             Parameter("unroll", (1, 2, 4, 8), 4),
+            Parameter("division", ("reciprocal", "exact"), "reciprocal"),
             Parameter("next_row", ("no", "first", "last"), "last"),
             Parameter("stash", stashed, stashed[-1]),
         ))  # fmt: skip
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
         """One entry."""
-        body = Body(region, entry, len(region.dims) - 1)
+        reciprocal = choice.text("division") == "reciprocal"
+        body = Body(region, entry, len(region.dims) - 1, reciprocal)
         _Rows(body, choice).write()
         return Emitted(str(body.text), (body.call(),), header=HEADER)
 

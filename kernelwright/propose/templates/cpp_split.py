@@ -41,12 +41,14 @@ class CppSplit:
         return Space((
             stores_parameter(region),
             Parameter("unroll", (1, 2, 4, 8), 4),
+            Parameter("division", ("reciprocal", "exact"), "reciprocal"),
             Parameter("tile", (4096, 16384, 65536), 16384),
         ))  # fmt: skip
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
         """One entry."""
-        body = Body(region, entry, len(region.dims) - 1)
+        reciprocal = choice.text("division") == "reciprocal"
+        body = Body(region, entry, len(region.dims) - 1, reciprocal)
         _Split(body, choice).write()
         return Emitted(str(body.text), (body.call(),), header=HEADER)
 
