@@ -14,7 +14,8 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -27,10 +28,12 @@ from kernelwright.core.trial import Run
 from kernelwright.execute.bench import Bench
 from kernelwright.execute.present import require_device
 from kernelwright.problems import load_problem
+from kernelwright.propose.proposals import Proposals
 from kernelwright.search.base import STRATEGIES, Budget
-from kernelwright.search.campaign import Campaign
+from kernelwright.search.campaign import Campaign, open_proposals
 from kernelwright.search.diagnosis import Diagnosis, diagnosed
 from kernelwright.search.loop import Outcome
+from kernelwright.search.prestarted import Prestarted
 from kernelwright.search.report import report
 from kernelwright.search.session import Session
 from kernelwright.store import open_store
@@ -107,8 +110,8 @@ def optimize(
     run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
     with _kept(store) as trials:
         trials.add_run(run)
-        with _ended(run, trials):
-            campaign, outcome, searched = _searched(run, trials, frozen_weights, tell)
+        with _ended(run, trials), _prestarted(where) as prestarted:
+            campaign, outcome, searched = _searched(run, trials, frozen_weights, tell, prestarted)
             best = campaign.finish(outcome)
             document = report(
                 run,
@@ -143,14 +146,34 @@ def diagnose(
 
 
 def _searched(
-    run: Run, trials: TrialStore, frozen_weights: bool, tell: OnProgress
+    run: Run, trials: TrialStore, frozen_weights: bool, tell: OnProgress, prestarted: Prestarted | None
 ) -> tuple[Campaign, Outcome, float]:
     """Rank baselines and search on one bench, which is closed before anything is judged in full."""
     tell({"stage": "baseline", "message": "compiling and ranking baselines"})
-    with Bench.open(run.problem, run.problem.base, run.target) as bench:
-        campaign = Campaign(Session.open(bench, frozen_weights=frozen_weights), trials, run, tell)
+    with _proposals(run) as opened, Bench.open(run.problem, run.problem.base, run.target) as bench:
+        session = Session.open(bench, frozen_weights=frozen_weights, prestarted=prestarted)
+        campaign = Campaign(session, trials, run, tell, opened)
         budget = Budget(run.budget_s)
         return campaign, campaign.search(budget), budget.used
+
+
+@contextmanager
+def _proposals(run: Run) -> Iterator[Callable[[], Proposals] | None]:
+    """On a GPU the problem is traced while processes start and compile; on a CPU that is timed, later."""
+    if run.target.name == "cpu":
+        yield None
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="proposals") as pool:
+        yield pool.submit(open_proposals, run.problem, run.target).result
+
+
+@contextmanager
+def _prestarted(target: Target) -> Iterator[Prestarted | None]:
+    if target.name == "cpu":
+        yield None
+        return
+    with closing(Prestarted(target)) as prestarted:
+        yield prestarted
 
 
 def _check_seconds(what: str, seconds: float) -> None:

@@ -4,8 +4,10 @@
     replay.replay()            # one launch: ten rounds over the slots
     replay.results[i]          # what the last call on slot i returned; overwritten by each replay
 
-Graphs hold addresses: arguments must stay where they are. Capture runs nothing, so each call is
-made once before it, on a side stream, to let libraries allocate their workspaces.
+A round takes the memory that the round before the last gave back, and begins its turn one slot later
+than that: so a call does not find there what it is about to compute. Graphs hold addresses: arguments
+must stay where they are. Capture runs nothing, so each call is made once before it, on a side stream,
+to let libraries allocate their workspaces.
 """
 
 from __future__ import annotations
@@ -32,8 +34,11 @@ class Replay:
             _warm(calls)
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):
-                for _ in range(rounds):
-                    self.results = [call() for call in calls]
+                for number in range(rounds):
+                    shift = number // 2 % len(calls)
+                    self.results = [call() for call in (*calls[shift:], *calls[:shift])]
+        turn = len(calls) - shift
+        self.results = [*self.results[turn:], *self.results[:turn]]
 
     def replay(self) -> None:
         """Enqueue the whole sequence on the current stream."""

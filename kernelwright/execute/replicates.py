@@ -11,11 +11,10 @@ No candidate ever ran in these. Not covered: CPUs, whose cores are the ones that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from kernelwright.core.problem import Problem, Workload
-from kernelwright.execute.faults import our_error
 from kernelwright.execute.workers import OPS, PATIENT_S, standby
 from kernelwright.sandbox import Worker, WorkerFailure
 
@@ -73,17 +72,20 @@ class Replicates:
             order = [*names[start:], *names[:start]]
             self._made[worker.pid] = self._pool.submit(_ready, worker, opening, order)
 
+    def settle(self) -> None:
+        """Wait until all have done what they were asked to."""
+        wait(self._made.values())
+
     def take(self) -> Replicate | None:
-        """The next one, waited for; None where all are taken. EnvironmentFault if it did not get ready."""
-        if not self._waiting:
-            return None
-        worker = self._waiting.pop(0)
-        made = self._made.get(worker.pid)
-        try:
-            return Replicate(worker, None, frozenset()) if made is None else made.result()
-        except WorkerFailure as error:
-            worker.stop()
-            raise our_error(error, "a fresh process") from error
+        """The next one, waited for; None where all are taken. One that did not get ready is left out."""
+        while self._waiting:
+            worker = self._waiting.pop(0)
+            try:
+                made = self._made.get(worker.pid)
+                return Replicate(worker, None, frozenset()) if made is None else made.result()
+            except WorkerFailure:
+                worker.stop()
+        return None
 
     def close(self) -> None:
         """End those that were not taken."""

@@ -39,10 +39,10 @@ _ENTRIES = {
 """Entry of the C++ unit to the buffers that it takes before the count."""
 
 
-def measure(target: Target) -> Ceilings:
+def measure(target: Target, worker: Worker | None = None) -> Ceilings:
     """Measure this machine's ceilings now; takes some seconds and all threads."""
     with ours("measuring what this machine can do"):
-        rates = _measure_cuda() if target.name == "cuda" else _measure_cpu(target)
+        rates = _measure_cuda(worker) if target.name == "cuda" else _measure_cpu(target)
     return Ceilings(
         target=target.name,
         identity=identity(target.name),
@@ -51,9 +51,11 @@ def measure(target: Target) -> Ceilings:
     )
 
 
-def _measure_cuda() -> dict[str, Any]:
-    with Worker.start("ceilings", Limits.trusted(), preload=("torch",)) as worker:
-        rates: dict[str, Any] = worker.call("kernelwright.measure.ceiling_runs:cuda_rates", timeout_s=180.0)
+def _measure_cuda(worker: Worker | None) -> dict[str, Any]:
+    if worker is None:
+        with Worker.start("ceilings", Limits.trusted(), preload=("torch",)) as own:
+            return _measure_cuda(own)
+    rates: dict[str, Any] = worker.call("kernelwright.measure.ceiling_runs:cuda_rates", timeout_s=180.0)
     return rates
 
 

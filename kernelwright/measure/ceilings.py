@@ -24,6 +24,7 @@ from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.target import Target, TargetName
 from kernelwright.core.wire import Wire, content_hash
 from kernelwright.measure.environment import identity
+from kernelwright.sandbox import Worker
 
 CEILINGS_VERSION = 1
 """Raised when the way of measuring changes: older files are then measured again."""
@@ -63,9 +64,12 @@ class Ceilings(Wire):
         return elapsed / timedelta(days=1)
 
 
-def ceilings(target: Target, *, renew: bool = False, max_age_days: float = MAX_AGE_DAYS) -> Ceilings:
+def ceilings(
+    target: Target, *, renew: bool = False, max_age_days: float = MAX_AGE_DAYS, worker: Worker | None = None
+) -> Ceilings:
     """This machine's ceilings: the kept ones if they are young enough, else measured now (seconds).
 
+    `worker` is an idle process of ours in which a GPU's may be measured, to save the start of another.
     EnvironmentFault where they cannot be measured: no compiler, no GPU.
     """
     path = _path(target)
@@ -74,7 +78,7 @@ def ceilings(target: Target, *, renew: bool = False, max_age_days: float = MAX_A
         return kept
     from kernelwright.measure.ceiling_runs import measure
 
-    measured = measure(target)
+    measured = measure(target, worker)
     _write(path, measured)
     return measured
 

@@ -38,12 +38,15 @@ class Campaign:
     store: TrialStore
     run: Run
     tell: Callable[[dict[str, Any]], None]
+    opened: Callable[[], Proposals] | None = None
+    """Waits for the proposals, where they are made meanwhile; ProblemError as from `open_proposals`."""
     notes: list[str] = field(default_factory=list)
 
     def search(self, budget: Budget) -> Outcome:
         """Search the proposals for the problem; an empty outcome, with a note, where there are none."""
         try:
-            proposals = open_proposals(self.run.problem, self.run.target)
+            with budget.paused():
+                proposals = (self.opened or self._open)()
         except ProblemError as error:
             self.notes.append(f"no kernel can be proposed: {first_line(error)}")
             return Outcome(ended="nothing to propose")
@@ -70,6 +73,9 @@ class Campaign:
             [f"the search ended early: {outcome.ended}"] if outcome.ended == "nothing left to try" else []
         )
         return outcome
+
+    def _open(self) -> Proposals:
+        return open_proposals(self.run.problem, self.run.target)
 
     def finish(self, outcome: Outcome) -> Trial | None:
         """The best kernel, judged in full; of an interrupted search the best as far as it was judged."""

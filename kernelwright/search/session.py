@@ -19,6 +19,7 @@ from kernelwright.measure.baselines import BASELINES, Ranked, applicable, rank, 
 from kernelwright.measure.ceilings import ceilings
 from kernelwright.measure.paired import stopwatch_for
 from kernelwright.measure.stopwatch import ClockName
+from kernelwright.search.prestarted import Prestarted
 from kernelwright.verify.slots import Slots
 
 NEAR = 1.5
@@ -35,16 +36,21 @@ class Session:
     ranked: tuple[Ranked, ...]
     """Every baseline of the target: those timed, fastest first, then those that were not, with the reason."""
     frozen_weights: bool = False
+    prestarted: Prestarted | None = None
+    """On CUDA: processes for the final judgement."""
 
     @classmethod
-    def open(cls, bench: Bench, *, frozen_weights: bool = False) -> Session:
+    def open(
+        cls, bench: Bench, *, frozen_weights: bool = False, prestarted: Prestarted | None = None
+    ) -> Session:
         """Make all baselines that can be made, and rank them in a quick pass.
 
         Ceilings are measured here, where they are not kept yet, so that no search waits for them.
         """
         slots = Slots(bench)
-        ceilings(bench.target)
-        return cls(bench.problem, bench.target, slots, _ranked(bench, slots), frozen_weights)
+        ceilings(bench.target, worker=bench.reference)
+        ranked = _ranked(bench, slots, prestarted)
+        return cls(bench.problem, bench.target, slots, ranked, frozen_weights, prestarted)
 
     @property
     def opponents(self) -> list[str]:
@@ -69,7 +75,7 @@ class Session:
 
     def final(self, kernel: Kernel, build: Build) -> Evaluation:
         """Judge in full, in fresh processes and on fresh draws, beside all opponents."""
-        with Bench.open(self.problem, self.problem.base, self.target) as bench:
+        with self._fresh() as bench:
             return evaluate(
                 self.problem,
                 kernel,
@@ -81,13 +87,22 @@ class Session:
                 frozen_weights=self.frozen_weights,
             )
 
+    def _fresh(self) -> Bench:
+        if self.prestarted is not None:
+            return self.prestarted.bench(self.problem)
+        return Bench.open(self.problem, self.problem.base, self.target)
 
-def _ranked(bench: Bench, slots: Slots) -> tuple[Ranked, ...]:
+
+def _ranked(bench: Bench, slots: Slots, prestarted: Prestarted | None) -> tuple[Ranked, ...]:
     clock: ClockName = "outside" if bench.target.name == "cpu" else "events"
     drawn = slots.timed()
     reasons = applicable(bench.problem, bench.target.name, clock)
+    if prestarted is not None:
+        prestarted.compile(bench, [name for name, reason in reasons.items() if reason is None])
     for name in BASELINES[bench.target.name]:
         reasons[name] = reasons[name] or bench.baseline(name)
+    if prestarted is not None:
+        prestarted.settle()
     ready = [name for name, reason in reasons.items() if reason is None]
     stopwatch, refused = stopwatch_for(bench, ready, drawn)
     reasons |= refused

@@ -165,7 +165,7 @@ class Measured:
     def __init__(self, found):
         self.found, self.asked = found, 0
 
-    def __call__(self, target):
+    def __call__(self, target, worker=None):
         self.asked += 1
         return self.found
 
