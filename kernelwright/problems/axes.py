@@ -14,9 +14,13 @@ from kernelwright.graph.capture import trace_structure
 from kernelwright.problems.origin import Origin
 from kernelwright.problems.outline import Outline, outline_or_none
 
-_SMALL_BYTES = 64 << 20
+_DOUBLED_BYTES = 64 << 20
 """Inputs up to this size may be doubled in a derived workload."""
+_SMALL_BYTES = 8 << 20
+_LEAST = 8
+"""Sizes up to this stay in the small workload: they are windows, groups and the like."""
 _MOST_WORKLOADS = 12
+_MOST_HALVINGS = 8
 
 
 def find_axes(origin: Origin, base: Outline) -> tuple[Axis, ...]:
@@ -37,14 +41,18 @@ def find_axes(origin: Origin, base: Outline) -> tuple[Axis, ...]:
 
 
 def find_workloads(origin: Origin, base: Outline, axes: tuple[Axis, ...]) -> tuple[Workload, ...]:
-    """The base point, then all axes halved and odd, then one axis odd, one larger, halved or doubled."""
+    """The base point; all axes small, halved and odd; then one axis odd, one larger, halved or doubled."""
     sizes = {axis.name: axis.size for axis in axes}
     found = [Workload(name="base", axes=sizes)]
     structure = _structure(base)
     if structure is None:
         return tuple(found)
     seen = {tuple(sizes.items())}
-    for name, changed in _candidates(sizes, base.input_bytes <= _SMALL_BYTES):
+    small = _small(origin, base, sizes, structure)
+    if small is not None:
+        seen.add(tuple(small.items()))
+        found.append(Workload(name="all_small", axes=small))
+    for name, changed in _candidates(sizes, base):
         point = {**sizes, **changed}
         if tuple(point.items()) in seen or len(found) == _MOST_WORKLOADS:
             continue
@@ -54,7 +62,21 @@ def find_workloads(origin: Origin, base: Outline, axes: tuple[Axis, ...]) -> tup
     return tuple(found)
 
 
-def _candidates(sizes: Mapping[str, int], small: bool) -> Iterator[tuple[str, dict[str, int]]]:
+def _small(origin: Origin, base: Outline, sizes: dict[str, int], structure: str) -> dict[str, int] | None:
+    """All axes divided by one power of two, until the tensors are small; None if they are already."""
+    best: dict[str, int] | None = None
+    least = base.total_bytes
+    for power in range(1, _MOST_HALVINGS + 1):
+        if least <= _SMALL_BYTES:
+            break
+        point = {name: max(size >> power, _LEAST) if size > _LEAST else size for name, size in sizes.items()}
+        made = outline_or_none(origin, point)
+        if made is not None and made.total_bytes < least and _traces_to(made, structure):
+            best, least = point, made.total_bytes
+    return best
+
+
+def _candidates(sizes: Mapping[str, int], base: Outline) -> Iterator[tuple[str, dict[str, int]]]:
     halves = {name: size // 2 for name, size in sizes.items() if size > 1}
     odd = {name: max(1, size // 4) | 1 for name, size in sizes.items() if size > 1}
     yield "all_half", halves
@@ -65,7 +87,7 @@ def _candidates(sizes: Mapping[str, int], small: bool) -> Iterator[tuple[str, di
         yield f"{name}_plus1", {name: size + 1}
     for name in halves:
         yield f"{name}_half", {name: halves[name]}
-    for name, size in sizes.items() if small else ():
+    for name, size in sizes.items() if base.input_bytes <= _DOUBLED_BYTES else ():
         yield f"{name}_double", {name: 2 * size}
 
 

@@ -97,9 +97,7 @@ def _cheapest(problem: Problem, origin: Origin) -> Workload | None:
 
 def _held_bytes(origin: Origin, axes: Mapping[str, int]) -> int:
     made = outline_or_none(origin, axes)
-    if made is None:
-        return 0
-    return made.input_bytes + sum(w.numel() * w.element_size() for w in made.weights.values())
+    return made.total_bytes if made is not None else 0
 
 
 def _returned(captured: Captured | None, origin: Origin) -> list[torch.Tensor]:

@@ -46,6 +46,11 @@ class Outline:
         """Bytes of all tensor arguments."""
         return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors)
 
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all tensor arguments and weights."""
+        return self.input_bytes + sum(w.numel() * w.element_size() for w in self.weights.values())
+
 
 def outline(origin: Origin, axes: Mapping[str, int], device: str = "meta") -> Outline:
     """Module and arguments at these sizes; ProblemError if the source refuses them."""

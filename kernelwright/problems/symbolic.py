@@ -2,8 +2,8 @@
 
     express([({"batch": 8, "width": 32}, 256), ({"batch": 4, "width": 32}, 128), ...])  ->  "batch * 32"
 
-A size is written as a monomial with a rational factor, or as an affine or strided function of one
-axis. An expression is kept only if it is right at every point given; otherwise the size is the
+A size is written as a monomial with a rational factor, or as a sum of multiples of axes, perhaps
+divided by a stride. An expression is kept only if it is right at every point given; otherwise the size is the
 literal of the first point, and a kernel that uses it serves exactly that size.
 """
 
@@ -18,7 +18,7 @@ from kernelwright.core.expr import Expr, evaluate
 Sample = tuple[Mapping[str, int], int]
 """Axis values, and the size seen there."""
 
-_STRIDES = (2, 3, 4, 8, 16)
+_STRIDES = (1, 2, 3, 4, 8, 16)
 
 
 def express(samples: Sequence[Sample]) -> Expr:
@@ -46,8 +46,7 @@ def _candidates(base: Mapping[str, int], value: int, others: Sequence[Sample]) -
     ]
     if moved:
         yield from _monomials(base, value, moved, others)
-    if len(moved) == 1:
-        yield from _of_one(moved[0], base[moved[0]], value, others)
+        yield from _strided(base, value, moved, others)
 
 
 def _alone(base: Mapping[str, int], axes: Mapping[str, int]) -> str | None:
@@ -83,20 +82,31 @@ def _power(name: str, base: Mapping[str, int], value: int, others: Sequence[Samp
     return None
 
 
-def _of_one(name: str, at: int, value: int, others: Sequence[Sample]) -> Iterator[Expr]:
-    """Affine and strided functions of one axis."""
-    samples = [(axes[name], size) for axes, size in others if axes[name] != at]
-    other, size = samples[0]
-    slope = Fraction(size - value, other - at)
-    if slope.denominator == 1:
-        scaled = name if slope == 1 else f"{name} * {slope.numerator}"
-        yield _plus(scaled, value - slope.numerator * at)
+def _strided(
+    base: Mapping[str, int], value: int, moved: list[str], others: Sequence[Sample]
+) -> Iterator[Expr]:
+    """Sums of multiples of axes, divided by a stride: what windows and paddings give."""
+    slopes = {name: _slope(name, base, value, others) for name in moved}
     for stride in _STRIDES:
+        factors = {name: round(slope * stride) for name, slope in slopes.items()}
+        known = sum(factor * base[name] for name, factor in factors.items())
         for rest in range(stride):
-            yield f"({_plus(name, value * stride - at + rest)}) // {stride}"
+            text = _sum(factors, value * stride - known + rest)
+            yield text if stride == 1 else f"({text}) // {stride}"
 
 
-def _plus(text: str, number: int) -> str:
-    if number == 0:
-        return text
-    return f"{text} + {number}" if number > 0 else f"{text} - {-number}"
+def _slope(name: str, base: Mapping[str, int], value: int, others: Sequence[Sample]) -> Fraction:
+    """Growth of the size along one axis, between the two points that are farthest apart."""
+    samples = [(axes[name], size) for axes, size in others if _alone(base, axes) == name]
+    at, size = max(samples, key=lambda sample: abs(sample[0] - base[name]))
+    return Fraction(size - value, at - base[name])
+
+
+def _sum(factors: Mapping[str, int], constant: int) -> str:
+    terms = [
+        (factor, f"{name} * {abs(factor)}" if abs(factor) != 1 else name) for name, factor in factors.items()
+    ]
+    terms.sort(key=lambda term: term[0] < 0)
+    terms += [(constant, str(abs(constant)))]
+    text = " ".join(f"{'-' if factor < 0 else '+'} {term}" for factor, term in terms if factor)
+    return text.removeprefix("+ ") or "0"

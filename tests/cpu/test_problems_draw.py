@@ -171,12 +171,24 @@ def test_monomials_are_found(base: dict[str, int], factor: int, names: list[str]
         (lambda n: n + 3, "n + 3"),
         (lambda n: 2 * n - 1, "n * 2 - 1"),
         (lambda n: (n - 3) // 2 + 1, "(n - 1) // 2"),
+        (lambda n: 5 - n, "- n + 5"),
     ],
 )
 def test_sizes_of_one_axis(size: object, text: object) -> None:
     assert callable(size)
     samples = [({"n": n}, size(n)) for n in (32, 64, 96, 16, 9, 33)]
     assert express(samples) == text
+
+
+def test_sizes_of_a_window_over_two_axes() -> None:
+    points = [(60, 3), (120, 3), (180, 3), (30, 3), (60, 6), (60, 9), (60, 1), (31, 2)]
+    axes = [{"length": length, "window": window} for length, window in points]
+    assert express([(at, at["length"] - at["window"] + 1) for at in axes]) == "length - window + 1"
+    dilated = [(at, (at["length"] - 4 * (at["window"] - 1) - 1) // 3 + 1) for at in axes]
+    found = express(dilated)
+    assert isinstance(found, str)
+    assert all(evaluate(found, at) == size for at, size in dilated)
+    assert evaluate(found, {"length": 77, "window": 5}) == (77 - 16 - 1) // 3 + 1
 
 
 def test_unclear_sizes_stay_literal() -> None:
