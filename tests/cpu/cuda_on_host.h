@@ -1,7 +1,7 @@
 // Runs CUDA C++ on one host thread, for tests: every device thread is a fiber that runs until it waits.
 // Blocks of a cluster, or of a cooperative grid, run together; others one after the other. Fibers are
 // resumed in an order drawn from a seed, and some rest, so that a missing barrier shows as a wrong result. Copies in the
-// background take place at the wait, not before. This file stands in for cuda_asm.cuh.
+// background take place at once or at the wait, as the seed has it. This file stands in for cuda_asm.cuh.
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
@@ -117,8 +117,14 @@ inline unsigned short kw_bf16_bits(float x) {
   return static_cast<unsigned short>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 template <class W> W kw_read_past_l1(const W* p) { return *p; }
+static size_t drawn(unsigned long long& random, size_t below) {
+  random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (random >> 33) % below;
+}
+static unsigned long long copy_random;
 template <int Bytes> void kw_copy_bytes_async(void* to, const void* from) {
-  now->copies.back().push_back({to, from, Bytes});
+  if (drawn(copy_random, 2)) std::memcpy(to, from, Bytes);
+  else now->copies.back().push_back({to, from, Bytes});
 }
 inline void kw_copy_commit() { now->copies.emplace_back(); }
 template <int Pending> void kw_copy_wait() {
@@ -144,7 +150,8 @@ inline void kw_cluster_write(unsigned* at, unsigned rank, unsigned word) {
   std::fprintf(stderr, "write outside shared memory\n");
   std::abort();
 }
-inline unsigned kw_read_acquire(const unsigned* p) { yield(); return *p; }
+inline void kw_send(unsigned long long* to, unsigned long long word) { *to = word; }
+inline unsigned long long kw_receive(const unsigned long long* from) { yield(); return *from; }
 
 // Launching ------------------------------------------------------------------------------------
 
@@ -162,10 +169,6 @@ static void entry() {
   body(arguments);
   now->done = true;
   _longjmp(scheduler, 1);
-}
-static size_t drawn(unsigned long long& random, size_t below) {
-  random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-  return (random >> 33) % below;
 }
 static void run_together(const Launch& launch, unsigned first, unsigned count, unsigned long long& random) {
   Cluster cluster;
@@ -226,6 +229,7 @@ static void run_together(const Launch& launch, unsigned first, unsigned count, u
 }
 static void launch_all(const Launch& launch, void (*kernel)(void**), void** args) {
   unsigned long long random = launch.seed * 2 + 1;
+  copy_random = launch.seed;
   body = kernel;
   arguments = args;
   gridDim.x = launch.grid;

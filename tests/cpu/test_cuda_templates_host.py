@@ -19,6 +19,7 @@ import torch
 
 from kernelwright.graph.loops import Region
 from kernelwright.propose import TEMPLATES
+from kernelwright.propose.templates import cuda_hold
 from kernelwright.propose.templates.base import Emitted
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
@@ -29,6 +30,8 @@ class Case:
     template: str
     region: Region
     changes: dict[str, Any] = field(default_factory=dict)
+    shared_kib: int = 227
+    """Shared memory of the device, less for rings that hold a row and a part."""
 
     @property
     def label(self) -> str:
@@ -41,10 +44,13 @@ class Case:
         assert template.unavailable(self.region) is None
         space = template.space(self.region)
         # Small blocks, whether a space lists them or not: few fibers, many steps.
-        return template.emit(self.region, space.default().but(**self.changes), entry)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cuda_hold, "SHARED_BYTES", self.shared_kib * 1024)
+            return template.emit(self.region, space.default().but(**self.changes), entry)
 
 
 SMALL = {"threads": 64}
+RING = {"hold": "shared", "waves": 1, "stages": 2, **SMALL}
 CASES = [
     Case("pointwise", samples.relu((1000,))),
     Case("pointwise", samples.relu((16, 40), "bfloat16")),
@@ -89,6 +95,20 @@ CASES = [
     Case("channel", samples.batchnorm((5, 3, 1001)), {"threads": 128, "statistics": "two_pass"}),
     Case("channel", samples.reduction((64, 128), (0, 1), "mean"), {"threads": 128}),
     Case("channel", samples.softmax((3, 5000)), {"threads": 128}),
+    # Rings: rows follow each other through shared memory that holds one row, two, or one and a part.
+    Case("row", samples.layernorm((20, 9000), 1), {"team": "grid16", "unroll": 1, **RING}, 8 + 4),
+    Case("row", samples.softmax((30, 9001)), {"team": "grid16", "statistics": "two_pass", **RING}, 8 + 5),
+    Case("row", samples.softmax((140, 4001), True), {"team": "cluster2", **RING}, 8 + 11),
+    Case("row", samples.softmax((140, 1536)), {"team": "block", "unroll": 2, **RING}),
+    Case("row", samples.layernorm((140, 1000), 1), {"team": "block", **RING, "stages": 1}),
+    Case("row", samples.softmax((1200, 100)), {"team": "lanes16", "unroll": 1, **RING}),
+    # Rows of odd lengths: vectors stick out at both ends.
+    Case("row", samples.softmax((9, 1001), True, "float16"), {"hold": "registers"}),
+    Case("row", samples.softmax((9, 1001), True, "float16"), {"team": "block", "hold": "shared", **SMALL}),
+    Case("row", samples.layernorm((7, 999), 1), {"statistics": "online"}),
+    Case("row", samples.layernorm((7, 998), 1), {"team": "block", "vector": 4, **SMALL}),
+    Case("row", samples.softmax((5, 3)), {"vector": 4}),
+    Case("row", samples.reduction((9, 1021), (1,), "max")),
 ]  # fmt: skip
 TOLERANCE = {"float32": 1e-5, "bfloat16": 1e-2, "float16": 2e-3}
 
@@ -179,9 +199,9 @@ def test_variance_survives_a_large_mean(library: c.CDLL, offset: float) -> None:
     ("at", "text", "instead"),
     [
         (9, "__syncthreads();", ""),
-        (10, "kw_copy_wait<1>();", ""),
+        (10, "kw_copy_wait_for<0, 1>(1 - i / 4);", ""),
         (11, "kw_cluster_barrier();", "__syncthreads();"),
-        (15, "while (kw_read_acquire(arrived) < target)", "while (false)"),
+        (15, "waits |= static_cast<unsigned>(word >> 32) != number;", ""),
     ],
 )
 def test_a_missing_barrier_shows(tmp_path: Path, at: int, text: str, instead: str) -> None:

@@ -15,28 +15,28 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
   __shared__ __align__(16) unsigned char tile[4096];
   extern __shared__ __align__(16) unsigned char r0_shared[];
   kw_vec<float, 4>* const h0 = reinterpret_cast<kw_vec<float, 4>*>(r0_shared + 0) + threadIdx.x;
-  {
-    const int i = 0;
 #pragma unroll
-    for (int u = 0; u < 16; ++u) {
+  for (int i = 0; i < 16; i += 4) {
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
       const unsigned r = (i + u) * 4 + ty;
       const unsigned i2 = r;
-      kw_copy_async<float, 4>(h0 + (u) * 256, p0 + ((long long)i0 * 16777216 + (long long)i1 + (long long)i2 * 262144));
+      kw_copy_async<float, 4>(h0 + (i + u) * 256, p0 + ((long long)i0 * 16777216 + (long long)i1 + (long long)i2 * 262144));
     }
+    kw_copy_commit();
   }
-  kw_copy_commit();
-  kw_copy_wait<0>();
   r0_pass1 part1[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) part1[e].clear();
 #pragma unroll 1
   for (int i = 0; i < 16; i += 4) {
+    kw_copy_wait_for<0, 3>(3 - i / 4);
     float tf3[16];
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const float n0 = h0[((i + u)) * 256].v[e];
+        const float n0 = h0[(i + u) * 256].v[e];
         const float n2 = (n0 * n0);
         tf3[e * 4 + u] = n2;
       }
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
       kw_vec<float, 4> y0;
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const float n0 = h0[((i + u)) * 256].v[e];
+        const float n0 = h0[(i + u) * 256].v[e];
         const float n9 = (n0 / n8[e]);
         y0.v[e] = n9;
       }

@@ -3,64 +3,57 @@ struct r0_pass1 {
   __device__ __forceinline__ void clear() { f1.clear(); }
   __device__ __forceinline__ void merge(const r0_pass1& other) { f1.merge(other.f1); }
 };
-extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* __restrict__ p3 /* out */, r0_pass1* slots1, unsigned* arrived) {
+extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* __restrict__ p3 /* out */, unsigned long long* messages) {
   const unsigned lane = threadIdx.x % 512;
-  const unsigned rank = blockIdx.x % 132;
-  const unsigned begin = rank * 3972;
-  const unsigned end = begin + 3972 < 524288 ? begin + 3972 : 524288;
+  const unsigned rank = blockIdx.x % 66;
+  const unsigned begin = rank * 7968;
+  const unsigned end = begin + 7968 < 524288 ? begin + 7968 : 524288;
   __shared__ r0_pass1 warps1[2][16];
+  __shared__ r0_pass1 team1[1];
   extern __shared__ __align__(16) unsigned char r0_shared[];
   kw_vec<float, 4>* const h0 = reinterpret_cast<kw_vec<float, 4>*>(r0_shared + 0) + threadIdx.x;
-  const unsigned stride = (unsigned)(gridDim.x / 132) * 1;
-  int turn = 0;
-  unsigned target = 0;
+  const unsigned stride = (unsigned)(gridDim.x / 66) * 1;
   {
-    const unsigned row = (unsigned)(blockIdx.x / 132) * 1;
-    const unsigned i1 = row % 8;
-    const unsigned i0 = (row / 8);
-    {
-      const int i = 0;
-#pragma unroll
-      for (int u = 0; u < 8; ++u) {
-        const unsigned v = begin + (i + u) * 512 + lane;
-        const unsigned c = v * 4;
-        if (v < end) kw_copy_async<float, 4>(h0 + (0 * 8 + u) * 512, p0 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152));
-      }
-    }
-    kw_copy_commit();
-  }
-  for (unsigned first = (unsigned)(blockIdx.x / 132) * 1; first < 896; first += stride, turn ^= 1) {
-    if (first + stride < 896) {
-      const unsigned row = first + stride;
-      const unsigned i1 = row % 8;
-      const unsigned i0 = (row / 8);
+    const unsigned first = (unsigned)(blockIdx.x / 66) * 1;
+    for (int q = 0; q < 26; q += 2) {
       {
-        const int i = 0;
+        const int far = q, slot = q;
+        const unsigned ahead = first + (unsigned)(far / 16) * stride;
+        if (ahead < 896) {
+          const int i = far % 16;
+          const unsigned row = ahead;
+          const unsigned i1 = row % 8;
+          const unsigned i0 = (row / 8);
 #pragma unroll
-        for (int u = 0; u < 8; ++u) {
-          const unsigned v = begin + (i + u) * 512 + lane;
-          const unsigned c = v * 4;
-          if (v < end) kw_copy_async<float, 4>(h0 + ((turn ^ 1) * 8 + u) * 512, p0 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152));
+          for (int u = 0; u < 2; ++u) {
+            const unsigned v = begin + (i + u) * 512 + lane;
+            const unsigned c = v * 4;
+            if (v < end) kw_copy_async<float, 4>(h0 + (slot + u) * 512, p0 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152));
+          }
         }
+        kw_copy_commit();
       }
-      kw_copy_commit();
-    } else {
-      kw_copy_commit();
     }
-    kw_copy_wait<1>();
+  }
+  int turn = 0;
+  unsigned number = 1;
+  int base = 0;
+  for (unsigned first = (unsigned)(blockIdx.x / 66) * 1; first < 896; first += stride, turn ^= 1, ++number, base = (base + 16) % 26) {
     const unsigned row = first;
     const unsigned i1 = row % 8;
     const unsigned i0 = (row / 8);
     r0_pass1 part1;
     part1.clear();
 #pragma unroll 1
-    for (int i = 0; i < 8; i += 2) {
+    for (int i = 0; i < 16; i += 2) {
+      const int s = base + i < 26 ? base + i : base + i - 26;
+      kw_copy_wait_for<0, 12>(12 - i / 2);
       float tf1[8];
 #pragma unroll
       for (int u = 0; u < 2; ++u) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float n0 = h0[(turn * 8 + (i + u)) * 512].v[e];
+          const float n0 = h0[(s + u) * 512].v[e];
           tf1[u * 4 + e] = n0;
         }
       }
@@ -77,8 +70,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
       }
     }
     part1 = kw_merge_block<512>(part1, warps1[turn]);
-    target += 132;
-    part1 = kw_merge_grid(part1, slots1 + ((blockIdx.x / 132) * 2 + turn) * 132, rank, 132, arrived + blockIdx.x / 132, target);
+    part1 = kw_merge_grid<66>(part1, messages + (((blockIdx.x / 66) * 2 + turn) * 3 + 0) * 66, rank, number, team1);
     const float n1 = part1.f1.total();
     const float n6 = part1.f1.squares;
     const float n3 = (n1 / (float)2097152);
@@ -86,7 +78,8 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
     const float n10 = (n8 + 1e-05f);
     const float n11 = kw_rsqrt(n10);
 #pragma unroll 1
-    for (int i = 8 - 2; i >= 0; i -= 2) {
+    for (int i = 0; i < 16; i += 2) {
+      const int s = base + i < 26 ? base + i : base + i - 26;
       kw_vec<float, 1> x13[2];
       kw_vec<float, 1> x15[2];
 #pragma unroll
@@ -104,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
         kw_vec<float, 4> y0;
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float n0 = h0[(turn * 8 + (i + u)) * 512].v[e];
+          const float n0 = h0[(s + u) * 512].v[e];
           const float n4 = (n0 - n3);
           const float n12 = (n4 * n11);
           const float n13 = x13[u].v[0];
@@ -114,6 +107,23 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
           y0.v[e] = n16;
         }
         if (v < end) kw_store<0, float, 4>(p3 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152), y0);
+      }
+      {
+        const int far = i + 26, slot = s;
+        const unsigned ahead = first + (unsigned)(far / 16) * stride;
+        if (ahead < 896) {
+          const int i = far % 16;
+          const unsigned row = ahead;
+          const unsigned i1 = row % 8;
+          const unsigned i0 = (row / 8);
+#pragma unroll
+          for (int u = 0; u < 2; ++u) {
+            const unsigned v = begin + (i + u) * 512 + lane;
+            const unsigned c = v * 4;
+            if (v < end) kw_copy_async<float, 4>(h0 + (slot + u) * 512, p0 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152));
+          }
+        }
+        kw_copy_commit();
       }
     }
   }

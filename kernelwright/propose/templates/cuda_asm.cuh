@@ -1,4 +1,5 @@
-// All that is written in PTX: conversions of half types, loads past L1, copies in the background, clusters.
+// All that is written in PTX: conversions of half types, loads past L1, copies in the background, clusters,
+// words between blocks.
 // Every other text is plain C++ over CUDA's built-in functions.
 #define KW_DEVICE __device__ __forceinline__
 
@@ -69,8 +70,12 @@ KW_DEVICE void kw_cluster_write(unsigned* at, unsigned rank, unsigned word) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(there), "r"(word) : "memory");
 }
 
-KW_DEVICE unsigned kw_read_acquire(const unsigned* p) {
-  unsigned x;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
-  return x;
+// Words between blocks by way of global memory, 64 bits in one access each.
+KW_DEVICE void kw_send(unsigned long long* to, unsigned long long word) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(to), "l"(word) : "memory");
+}
+KW_DEVICE unsigned long long kw_receive(const unsigned long long* from) {
+  unsigned long long word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+  return word;
 }

@@ -21,8 +21,8 @@ from kernelwright.propose.templates.cuda_kept import Kept, racing
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
-from kernelwright.propose.templates.cuda_pointwise import MULTIPROCESSORS
-from kernelwright.propose.templates.cuda_row import along_rows, contiguous, row_vectors
+from kernelwright.propose.templates.cuda_rows import along_rows, contiguous, row_vectors
+from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 from kernelwright.propose.templates.cuda_text import (
     clamped,
     indented,

@@ -13,18 +13,18 @@ import math
 from kernelwright.core.expr import Expr
 from kernelwright.core.plan import Buffer, BufferArg, Launch
 from kernelwright.core.target import TargetName
-from kernelwright.graph.loops import Access, Load, Region
+from kernelwright.graph.loops import Load, Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER, ctype_of
 from kernelwright.propose.templates.cuda_folds import Schedule, is_plain
-from kernelwright.propose.templates.cuda_hold import HOLDS, Hold, element_bytes, reused, settle
+from kernelwright.propose.templates.cuda_hold import HOLDS, Hold, element_bytes, holdable, reused
 from kernelwright.propose.templates.cuda_kept import racing
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
-from kernelwright.propose.templates.cuda_pointwise import MULTIPROCESSORS
-from kernelwright.propose.templates.cuda_row import along_rows, contiguous
+from kernelwright.propose.templates.cuda_rows import along_rows, contiguous
+from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 from kernelwright.propose.templates.cuda_text import clamped, indented, struct_bytes, struct_text, used
 
 _ENOUGH = MULTIPROCESSORS * 2048
@@ -138,17 +138,10 @@ class _Column:
         )  # fmt: skip
 
     def _hold(self, wanted: str) -> Hold:
-        holdable = [at for at in reused(self.schedule) if self.loop.width(self._access(at)) == self.vector]
-        each = self.steps * self.vector * element_bytes(self.schedule, holdable)
-        kind, stages = settle(wanted, each, self.threads, 1, self._tile_bytes() + 1024)
-        if self.parts > 1 or not holdable:
-            kind = "reload"
-        return Hold(kind, tuple(holdable), self.steps, self.threads, stages, f"{self.entry}_shared")
-
-    def _access(self, at: int) -> Access:
-        node = self.region.nodes[at]
-        assert isinstance(node, Load)
-        return node.access
+        return Hold.fitting(
+            "reload" if self.parts > 1 else wanted, self.loop, holdable(self.schedule, self.loop),
+            self.threads, f"{self.entry}_shared", reserved=self._tile_bytes() + 1024,
+        )  # fmt: skip
 
     def _tile_bytes(self) -> int:
         """Shared memory in which the groups of a block merge."""
@@ -222,10 +215,8 @@ class _Column:
         """Kernel that folds pass `number`, or (0) does the rest and stores."""
         lines = self._shared_kept(0)
         if self.parts == 1:
-            lines += [*self.hold.declarations(self.loop), *self.hold.fill(self.loop, "0")]
-            if self.hold.kind == "shared":
-                lines.append("kw_copy_wait<0>();")
-            self.loop.held, self.loop.full_unroll = self.hold.text("0"), self.hold.kind == "registers"
+            lines += [*self.hold.declarations(self.loop), *self.hold.fill(self.loop)]
+            self.loop.held, self.loop.full_unroll = self.hold.text(), self.hold.kind == "registers"
             for each in self.numbers:
                 lines += [*self._fold(each), *self._results(each)]
         else:
@@ -273,10 +264,11 @@ class _Column:
 
     def _fold(self, number: int) -> list[str]:
         struct, part = self._struct(number), f"part{number}"
-        self.loop.backward = number % 2 == 0
+        self.loop.backward = number % 2 == 0 and self.hold.kind != "shared"
         self.loop.reads_again = number < len(self.numbers) or bool(self.schedule.full_stores)
         lines = [f"{struct} {part}[{self.vector}];", self._each(f"{part}[e].clear();")]
-        lines += self.loop.fold(self.schedule.passes[number - 1], part)
+        wait = self.hold.wait if number == 1 else []
+        lines += self.loop.fold(self.schedule.passes[number - 1], part, wait)
         if self.down == 1:
             return lines
         slot = f"slots{number}[({{}} * {self.vector} + e) * {self.across} + tx]"

@@ -51,6 +51,10 @@ class Loop:
     """Whether a later pass loads the same elements, so that they should stay in a cache."""
     known: frozenset[int] = frozenset()
     """Nodes at hand as variables `n<node>`."""
+    prelude: list[str] = field(default_factory=list)
+    """Statements of a group that set what `held` refers to."""
+    length: str = ""
+    """Length of a row where vectors may stick out of it, at either end; else empty."""
 
     @property
     def vector(self) -> int:
@@ -99,9 +103,33 @@ class Loop:
 
     def load_text(self, node: Load) -> str:
         """One vector load."""
-        width = self.width(node.access)
-        hint = self.pointers.load_hint(node.access, self.reads_again)
-        return f"kw_load<{hint}, {STORED[node.dtype]}, {width}>({self.address(node.access)})"
+        width, address = self.width(node.access), self.address(node.access)
+        kind = f"{self.pointers.load_hint(node.access, self.reads_again)}, {STORED[node.dtype]}, {width}"
+        return (
+            f"kw_load_part<{kind}>({address}, {self._place})"
+            if self._parts(node.access)
+            else (f"kw_load<{kind}>({address})")
+        )
+
+    def copy_text(self, node: Load, slot: str) -> str:
+        """One vector from memory to `slot`, in the background."""
+        kind, address = f"{STORED[node.dtype]}, {self.width(node.access)}", self.address(node.access)
+        if self._parts(node.access):
+            return f"kw_copy_part<{kind}>({slot}, {address}, {self._place});"
+        return f"kw_copy_async<{kind}>({slot}, {address});"
+
+    def _parts(self, access: Access) -> bool:
+        """Whether a vector of this access may stick out of its row."""
+        return bool(self.length) and self.width(access) == self.vector
+
+    @property
+    def _place(self) -> str:
+        return f"{self.flat}, {self.length}"
+
+    def inside(self, count: int) -> str:
+        """Whether `count` elements from `e` on (or from the first on) are in the row."""
+        first = f"{self.flat} + e" if count == 1 else self.flat
+        return f"kw_inside<{self.sizes.index}, {count}>({first}, {self.length})"
 
     def vector_type(self, node: Load) -> str:
         """Type of what one vector load returns."""
@@ -152,7 +180,8 @@ class Loop:
         hint = self.pointers.load_hint(node.access, self.reads_again)
         place = f"{self.pointers.name(node.access.buffer)} + ({self.sizes.offset(node.access, self.element)})"
         text = cast(f"kw_load<{hint}, {STORED[node.dtype]}, 1>({place}).v[0]", STORED[node.dtype], ctype)
-        return f"{self.ok} ? {text} : {ctype}(0)" if self.ok else text
+        guard = self.inside(1) if self.length else self.ok
+        return f"{guard} ? {text} : {ctype}(0)" if guard else text
 
     def body(self, targets: list[int], ends: list[str]) -> list[str]:
         """For each element of a step: compute what `targets` need, then the statements `ends`."""
@@ -166,7 +195,9 @@ class Loop:
             lines[:0] = used(self.sizes.decompose(self.walk.dims, f"({self.flat} + e)", "j"), [*lines, *ends])
         return [f"#pragma unroll\nfor (int e = 0; e < {self.vector}; ++e) {{", *lines, *ends, "}"]
 
-    def _over_steps(self, inside: list[str]) -> list[str]:
+    def over_steps(self, inside: list[str]) -> list[str]:
+        """`inside` for every group of steps."""
+        inside = [*used(self.prelude, inside), *inside]
         pragma = "#pragma unroll" if self.full_unroll else "#pragma unroll 1"
         if self.steps == self.unroll:
             return ["{", *used(["const int i = 0;"], inside), *inside, "}"]
@@ -176,22 +207,25 @@ class Loop:
             head = f"for (int i = 0; i < {self.steps}; i += {self.unroll}) {{"
         return [f"{pragma}\n{head}", *inside, "}"]
 
-    def fold(self, folds: list[Fold], part: str) -> list[str]:
-        """Fold all steps into the states of the variable `part` (an array of V if lanewise)."""
+    def fold(self, folds: list[Fold], part: str, before: Iterable[str] = ()) -> list[str]:
+        """Fold all steps into the states of the variable `part` (an array of V if lanewise).
+
+        The statements `before` open every group.
+        """
         targets = [fold.arg for fold in folds]
         nodes = closure(self.region, targets, self.known)
         count = self.vector * self.unroll
         chunk = self.unroll if self.lanewise else count
         place = f"e * {self.unroll} + u" if self.lanewise else f"u * {self.vector} + e"
-        lines = self._load_lines(nodes)
+        lines = [*self._load_lines(nodes), *before]
         lines += [f"{self._state_type(fold)} t{fold.field}[{count}];" for fold in folds]
         ends = [f"t{fold.field}[{place}] = {self._cast_arg(fold)};" for fold in folds]
         lines += self.each_step(self.body(targets, ends))
-        return self._over_steps([*lines, *self._adds(folds, part, chunk)])
+        return self.over_steps([*lines, *self._adds(folds, part, chunk)])
 
     def _adds(self, folds: list[Fold], part: str, chunk: int) -> list[str]:
         each = f"#pragma unroll\nfor (int e = 0; e < {self.vector}; ++e) "
-        whole, single = [], []
+        whole, single, lone = [], [], []
         for fold in folds:
             if self.lanewise:
                 whole.append(f"{each}{part}[e].{fold.field}.add<{chunk}>(t{fold.field} + e * {chunk});")
@@ -199,9 +233,13 @@ class Loop:
             else:
                 whole.append(f"{part}.{fold.field}.add<{chunk}>(t{fold.field});")
                 single.append(f"{part}.{fold.field}.add<{self.vector}>(t{fold.field} + u * {self.vector});")
-        if self.ok is None:
+                lone.append(f"{part}.{fold.field}.add<1>(t{fold.field} + u * {self.vector} + e);")
+        if self.ok is None and not self.length:
             return whole
-        partly = self.each_step([f"if ({self.ok}) {{", *single, "}"])
+        if self.length:
+            edge = [f"{each}if ({self.inside(1)}) {{", *lone, "}"]
+            single = [f"if ({self.inside(self.vector)}) {{", *single, "} else {", *edge, "}"]
+        partly = self.each_step([f"if ({self.ok}) {{", *single, "}"] if self.ok else single)
         return [f"if ({self.all_ok}) {{", *whole, "} else {", *partly, "}"]
 
     def _state_type(self, fold: Fold) -> str:
@@ -210,8 +248,11 @@ class Loop:
     def _cast_arg(self, fold: Fold) -> str:
         return cast(self.name(fold.arg), ctype_of(self.region, fold.arg), self._state_type(fold))
 
-    def store(self, numbers: list[int], live: str | None) -> list[str]:
-        """Compute and write the stores `numbers` at all steps, where `live` holds."""
+    def store(self, numbers: list[int], live: str | None, behind: Iterable[str] = ()) -> list[str]:
+        """Compute and write the stores `numbers` at all steps, where `live` holds.
+
+        The statements `behind` close every group.
+        """
         stores = [self.region.stores[number] for number in numbers]
         targets = [store.value for store in stores]
         nodes = closure(self.region, targets, self.known)
@@ -225,12 +266,16 @@ class Loop:
             if width == self.vector:
                 before.append(f"kw_vec<{stored}, {width}> y{number};")
                 ends.append(f"y{number}.v[e] = {value};")
-                write = f"kw_store<{hint}, {stored}, {width}>({self.address(store.access)}, y{number});"
+                write = f"<{hint}, {stored}, {width}>({self.address(store.access)}, y{number}"
+                parts = self._parts(store.access)
+                write = f"kw_store_part{write}, {self._place});" if parts else f"kw_store{write});"
                 after.append(f"if ({guard}) {write}" if guard else write)
             else:
                 place = self.sizes.offset(store.access, self.element)
                 element = f"kw_vec<{stored}, 1>{{{{{value}}}}}"
                 write = f"kw_store<{hint}, {stored}, 1>({pointer} + ({place}), {element});"
-                ends.append(f"if ({guard}) {write}" if guard else write)
+                one = " && ".join(part for part in (guard, self.length and self.inside(1)) if part)
+                ends.append(f"if ({one}) {write}" if one else write)
         body = self.body(targets, ends)
-        return self._over_steps([*self._load_lines(nodes), *self.each_step([*before, *body, *after])])
+        steps = self.each_step([*before, *body, *after])
+        return self.over_steps([*self._load_lines(nodes), *steps, *behind])

@@ -55,3 +55,35 @@ template <class T, int V> KW_DEVICE void kw_copy_async(kw_vec<T, V>* to, const T
   if (sizeof(T) * V >= 4) kw_copy_bytes_async<sizeof(T) * V>(to, from);
   else *to = kw_load<0, T, V>(from);
 }
+// Wait until at most `pending` groups of copies are under way; more than `High` count as that many.
+template <int Low, int High> KW_DEVICE void kw_copy_wait_for(int pending) {
+  if constexpr (Low == High) kw_copy_wait<Low>();
+  else if (pending <= (Low + High) / 2) kw_copy_wait_for<Low, (Low + High) / 2>(pending);
+  else kw_copy_wait_for<(Low + High) / 2 + 1, High>(pending);
+}
+
+// V neighbours that may stick out of a row: the first is element `at` of `length`. Those outside are zero
+// when loaded, left alone when stored or copied.
+template <class I, int V> KW_DEVICE bool kw_inside(I at, long long length) {
+  return at >= 0 && at + V <= static_cast<I>(length);
+}
+template <int Hint, class T, int V, class I> KW_DEVICE kw_vec<T, V> kw_load_part(const T* p, I at, long long length) {
+  if (kw_inside<I, V>(at, length)) return kw_load<Hint, T, V>(p);
+  kw_vec<T, V> x{};
+#pragma unroll
+  for (int e = 0; e < V; ++e)
+    if (kw_inside<I, 1>(at + e, length)) x.v[e] = kw_load<Hint, T, 1>(p + e).v[0];
+  return x;
+}
+template <int Hint, class T, int V, class I> KW_DEVICE void kw_store_part(T* p, const kw_vec<T, V>& x, I at, long long length) {
+  if (kw_inside<I, V>(at, length)) return kw_store<Hint, T, V>(p, x);
+#pragma unroll
+  for (int e = 0; e < V; ++e)
+    if (kw_inside<I, 1>(at + e, length)) kw_store<Hint, T, 1>(p + e, kw_vec<T, 1>{{x.v[e]}});
+}
+template <class T, int V, class I> KW_DEVICE void kw_copy_part(kw_vec<T, V>* to, const T* from, I at, long long length) {
+  if (kw_inside<I, V>(at, length)) return kw_copy_async<T, V>(to, from);
+#pragma unroll
+  for (int e = 0; e < V; ++e)
+    if (kw_inside<I, 1>(at + e, length)) kw_copy_async<T, 1>(reinterpret_cast<kw_vec<T, 1>*>(to->v + e), from + e);
+}

@@ -139,6 +139,9 @@ class Walk:
 
     dims: tuple[int, ...]
     vector: int
+    shift: Access | None = None
+    """Where vectors lie at multiples of their size in this buffer, not at multiples of V from the start of
+    a row: then the first and the last may stick out."""
 
 
 class Sizes:
@@ -236,14 +239,13 @@ class Sizes:
         flat = bool(walk.dims) and self.collapses(access, walk.dims)
         if walk.vector == 1:
             return "flat" if flat else "inner"
-        others = [stride for dim, stride in enumerate(access.strides) if dim not in walk.dims]
-        if flat and self._aligned([*others, access.offset], walk.vector):
+        if flat and self._in_step(access, walk):
             return "flat"
         if all(access.strides[dim] == 0 for dim in walk.dims):
             return "splat"
         inner = walk.dims[-1]
         size = self._sizes[inner]
-        if size is None or size % walk.vector:
+        if size is None or size % walk.vector or walk.shift is not None:
             return "gather"
         if access.strides[inner] == 0:
             return "splat"
@@ -253,6 +255,31 @@ class Sizes:
             if access.strides[inner] == 1 and self._aligned([*rest, access.offset], walk.vector)
             else "gather"
         )
+
+    def _in_step(self, access: Access, walk: Walk) -> bool:
+        """Whether vectors of a flat access lie at multiples of their size."""
+        places = [access.offset, *(s for dim, s in enumerate(access.strides) if dim not in walk.dims)]
+        if walk.shift is None:
+            return self._aligned(places, walk.vector)
+        like = walk.shift
+        others = [like.offset, *(s for dim, s in enumerate(like.strides) if dim not in walk.dims)]
+        return all(self._congruent(a, b, walk.vector) for a, b in zip(places, others, strict=True))
+
+    def _congruent(self, a: Expr, b: Expr, vector: int) -> bool:
+        x, y = self.literal(a), self.literal(b)
+        return same(a, b) if x is None or y is None else (x - y) % vector == 0
+
+    def shift(self, walk: Walk, index: Callable[[int], str]) -> str:
+        """By how many elements a row begins after a multiple of the vector; empty if always at one."""
+        if walk.shift is None:
+            return ""
+        terms = [] if self.literal(walk.shift.offset) == 0 else [self.text(walk.shift.offset)]
+        for dim, stride in enumerate(walk.shift.strides):
+            if dim not in walk.dims and not self._aligned([stride], walk.vector):
+                known = self.literal(stride)
+                factor = self.text(stride) if known is None else str(known % walk.vector)
+                terms.append(f"{index(dim)} * {factor}")
+        return f"({' + '.join(terms)}) % {walk.vector}" if terms else ""
 
     def _aligned(self, exprs: Sequence[Expr], vector: int) -> bool:
         values = [self.literal(expr) for expr in exprs]

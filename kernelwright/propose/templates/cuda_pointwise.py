@@ -16,10 +16,8 @@ from kernelwright.propose.templates.cuda_emit import HEADER
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 from kernelwright.propose.templates.cuda_text import indented, used
-
-MULTIPROCESSORS = 132
-"""Of an H200; a grid of `waves` is a multiple of it."""
 
 
 class CudaPointwise:
@@ -107,6 +105,3 @@ class CudaPointwise:
             stride = f"({index})gridDim.x * {threads * unroll}"
             return [f"for ({index} first = {start}; first < {steps}; first += {stride}) {{", *body, "}"]
         return [*used([f"const {index} first = {start};"], body), *body]
-
-
-__all__ = ["MULTIPROCESSORS", "CudaPointwise"]

@@ -146,22 +146,45 @@ template <class S> KW_DEVICE S kw_read_state(const S* from) {
   return state;
 }
 
-// All threads of `blocks` co-resident blocks get their common state, by way of global memory. `arrived`
-// counts up, and `target` is what it reaches when the last block has come.
-template <class S> KW_DEVICE S kw_merge_grid(const S& state, S* slots, int rank, int blocks, unsigned* arrived,
-                                             unsigned target) {
-  if (threadIdx.x == 0) {
-    slots[rank] = state;
-    __threadfence();
-    atomicAdd(arrived, 1u);
-    while (kw_read_acquire(arrived) < target) {
+// All threads of `Blocks` co-resident blocks get their common state, by way of global memory, from a state
+// that all threads of a block share. A word travels in one access with `number`, which is new to these
+// slots, so nothing else need be ordered: who sees the number has the word. Slots are `Blocks` of them for
+// each word of a state; two sets in turn are enough, because a block sends its next message only when it
+// has read all of this one. One warp reads: all warps of all blocks at the same lines would queue.
+template <int Blocks, class S> KW_DEVICE S kw_merge_grid(const S& state, unsigned long long* slots, int rank,
+                                                         unsigned number, S* shared) {
+  constexpr int words = sizeof(S) / 4, rounds = (Blocks + 31) / 32;
+  if (threadIdx.x < 32) {
+    unsigned w[words], got[rounds][words];
+    memcpy(w, &state, sizeof(S));
+#pragma unroll
+    for (int i = 0; i < words; ++i)
+      if (threadIdx.x == i) kw_send(slots + i * Blocks + rank, static_cast<unsigned long long>(number) << 32 | w[i]);
+    for (bool waits = true; waits;) {
+      waits = false;
+#pragma unroll
+      for (int r = 0; r < rounds; ++r)
+#pragma unroll
+        for (int i = 0; i < words; ++i)
+          if (threadIdx.x + r * 32 < Blocks) {
+            unsigned long long word = kw_receive(slots + i * Blocks + r * 32 + threadIdx.x);
+            got[r][i] = static_cast<unsigned>(word);
+            waits |= static_cast<unsigned>(word >> 32) != number;
+          }
     }
+    S all, other;
+    all.clear();
+#pragma unroll
+    for (int r = 0; r < rounds; ++r)
+      if (threadIdx.x + r * 32 < Blocks) {
+        memcpy(&other, got[r], sizeof(S));
+        all.merge(other);
+      }
+    all = kw_merge_lanes<32>(all);
+    if (threadIdx.x == 0) *shared = all;
   }
   __syncthreads();
-  S all;
-  all.clear();
-  for (int r = threadIdx.x & 31; r < blocks; r += 32) all.merge(kw_read_state(slots + r));
-  return kw_merge_lanes<32>(all);
+  return *shared;
 }
 
 // The state of `parts` partial ones in global memory, in all threads of a block.
