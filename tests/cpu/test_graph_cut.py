@@ -94,7 +94,7 @@ def check(module: Callable[..., Tensor], args: list[Tensor]) -> Partition:
     return partition
 
 
-@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(
     st.lists(SIZES, min_size=2, max_size=4),
     st.lists(st.one_of(st.sampled_from(UNARY), st.sampled_from(SHAPED)), min_size=1, max_size=5),

@@ -104,10 +104,10 @@ FOLDS: list[Function] = [
 ]
 
 
-@pytest.mark.parametrize("shape", [(3, 37), (1, 1), (40, 1000)])
+@pytest.mark.parametrize("shape", [(1, 1), (40, 1003)])
 def test_pointwise(shape: tuple[int, int]) -> None:
     torch.manual_seed(0)
-    differences(POINTWISE, [torch.randn(shape) * 3, torch.randn(shape[1]) * 2], 1)
+    differences(POINTWISE, [torch.randn(shape) * 3, torch.randn(shape[1]) * 2], int(shape != (1, 1)))
 
 
 def test_pointwise_at_special_values() -> None:

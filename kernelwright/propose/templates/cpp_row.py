@@ -42,7 +42,7 @@ class CppRow:
             stores_parameter(region),
             Parameter("unroll", (1, 2, 4, 8), 4),
             Parameter("division", ("reciprocal", "exact"), "reciprocal"),
-            Parameter("next_row", ("no", "first", "last"), "last"),
+            Parameter("next_row", ("no", "first", "last"), "first"),
             Parameter("stash", stashed, stashed[-1]),
         ))  # fmt: skip
 

@@ -43,6 +43,7 @@ extern "C" void r1(const float *b0, const float *b1, const float *b2, float *b3,
           const auto s3 = kw::splat(t3);
           kw::sweep<4>(lo, hi, 0, [&](auto lanes, int64_t j, auto u) {
             (void)lanes, (void)u;
+            kw::prefetch(p0 + j + 3136);
             const kw::vf t0 = kw::load(p0 + j, lanes);
             const kw::vf t4 = t0 - s3;
             const kw::vf t5 = t4 * t4;
@@ -70,7 +71,6 @@ extern "C" void r1(const float *b0, const float *b1, const float *b2, float *b3,
           const int64_t ahead = kw::head(q0 + lo, hi - lo);
           kw::sweep<4>(lo, hi, ahead, [&](auto lanes, int64_t j, auto u) {
             (void)lanes, (void)u;
-            kw::prefetch(p0 + j + 3136);
             const kw::vf t0 = kw::load(p0 + j, lanes);
             const kw::vf t4 = t0 - s3;
             const kw::vf t11 = t4 * s10;
