@@ -214,6 +214,7 @@ def test_a_launch_that_the_device_refuses_is_a_fault_and_harms_nothing(relu: Run
     assert torch.equal(relu.run([x])[0], torch.relu(x))
 
 
+@pytest.mark.filterwarnings("ignore")  # torch's own, such as that a graph was empty on a first try
 @pytest.mark.parametrize("name", baseline_names("cuda"))
 def test_baselines_give_what_eager_gives(name: str) -> None:
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU()).cuda()
