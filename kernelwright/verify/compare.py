@@ -29,9 +29,11 @@ from kernelwright.verify.counts import operation_counts
 from kernelwright.verify.expectation import Expectation, Spread, cut, expect
 from kernelwright.verify.judge import Finding, judge, plain
 
-PERTURBED_DRAWS = 3
+PERTURBED_DRAWS = 4
+"""One less for large outputs. With two, the movement of a whole row can come out far too small by chance:
+an honest instance norm on ill-conditioned data used 96 % of its tolerance, with three 28 %."""
 MANY = 1 << 24
-"""Elements of all outputs together from which two perturbed draws must do."""
+"""Elements of all outputs together that count as large."""
 ONE_KEPT, ALL_KEPT = 0.0625, 0.25
 """Shares of a GPU's memory that one expectation, and all together, may take for long."""
 PERIOD = 1_000_003
@@ -144,7 +146,7 @@ def _expect(state: dict[str, Any], args: list[Any]) -> list[Expectation]:
     spread = Spread(exact)
     generator = torch.Generator(device=exact[0].device).manual_seed(torch.seed() % (1 << 62))
     unit = _finest(args, weights, eager)
-    for _ in range(PERTURBED_DRAWS if sum(out.numel() for out in exact) < MANY else 2):
+    for _ in range(PERTURBED_DRAWS - (sum(out.numel() for out in exact) >= MANY)):
         near = pytree.tree_map(lambda value: perturbed(value, unit, generator), list(args))
         near_weights = {name: perturbed(value, unit, generator) for name, value in weights.items()}
         spread.add(_seeded(seed, lambda: yardstick.oracle(near, near_weights)))  # noqa: B023
