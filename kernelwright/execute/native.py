@@ -2,7 +2,8 @@
 
 `launcher.cpp` is compiled with g++ into the cache directory, under a name that holds the hash of
 its text and of the compiler's version, and put in place by an atomic rename: any number of
-processes may do it at once. Nothing of CUDA is needed to compile it.
+processes may do it at once. Its checksum stands behind it in the file, where no loader looks, so
+that one that was damaged is made again. Nothing of CUDA is needed to compile it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from pathlib import Path
 
 from kernelwright.core.config import cache_dir
 from kernelwright.core.errors import EnvironmentFault, InternalFault, first_line
+from kernelwright.languages.cpp import compiler
 
 FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-ldl")
 PATH_VARIABLE = "KERNELWRIGHT_LAUNCHER"
 """Environment variable of a worker: where its launcher lies."""
 _ABI = 1
 _COMPILE_SECONDS = 120
+_DIGEST_BYTES = 32
 
 
 class Step(c.Structure):
@@ -77,13 +80,13 @@ def launcher() -> c.CDLL:
     return library
 
 
-def compiler() -> str:
-    """Path of the C++ compiler; EnvironmentFault if there is none."""
-    name = os.environ.get("CXX", "g++")
+def _command() -> list[str]:
+    """The C++ compiler's command, its program by path; EnvironmentFault if there is none."""
+    name, *rest = compiler()
     found = shutil.which(name)
     if found is None:
         raise EnvironmentFault(f"no C++ compiler: '{name}' is not on PATH; install g++ or set CXX")
-    return found
+    return [found, *rest]
 
 
 def _declare(library: c.CDLL) -> None:
@@ -119,36 +122,54 @@ def compiled() -> Path:
     if PATH_VARIABLE in os.environ:
         return Path(os.environ[PATH_VARIABLE])
     source = files("kernelwright.execute").joinpath("launcher.cpp").read_text(encoding="utf-8")
-    cxx = compiler()
-    key = sha256("\0".join([source, *FLAGS, _version(cxx)]).encode()).hexdigest()[:24]
+    command = _command()
+    version = _run([*command, "--version"]).partition("\n")[0]
+    key = sha256("\0".join([source, *FLAGS, *command, version]).encode()).hexdigest()[:24]
     path = cache_dir() / "launcher" / f"launcher-{key}.so"
-    if not path.exists():
-        _compile(cxx, source, path)
+    if not _whole(path):
+        _compile(command, source, path)
     return path
 
 
-def _version(cxx: str) -> str:
-    ran = subprocess.run([cxx, "--version"], capture_output=True, text=True, timeout=_COMPILE_SECONDS)
-    return ran.stdout.partition("\n")[0]
+def _whole(path: Path) -> bool:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    return sha256(data[:-_DIGEST_BYTES]).digest() == data[-_DIGEST_BYTES:]
 
 
-def _compile(cxx: str, source: str, path: Path) -> None:
+def _run(command: list[str]) -> str:
+    """What the compiler prints; EnvironmentFault where it fails or does not end."""
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentFault(
+            f"{command[0]} does not run: {error}; set CXX to a working C++ compiler"
+        ) from error
+    if ran.returncode != 0:
+        raise EnvironmentFault(
+            f"{command[0]} cannot compile the launcher: {first_error(ran.stderr)}; "
+            "set CXX to a working C++ compiler"
+        )
+    return ran.stdout
+
+
+def _compile(command: list[str], source: str, path: Path) -> None:
     """Compile beside `path` and rename onto it, so that no reader sees half a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
             text, built = Path(scratch, "launcher.cpp"), Path(scratch, "launcher.so")
             text.write_text(source, encoding="utf-8")
-            command = [cxx, str(text), "-o", str(built), *FLAGS]
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_SECONDS)
-            if ran.returncode != 0:
-                raise EnvironmentFault(
-                    f"{cxx} cannot compile the launcher: {first_error(ran.stderr)}; check the compiler"
-                )
+            _run([*command, str(text), "-o", str(built), *FLAGS])
+            with built.open("ab") as file:
+                file.write(sha256(built.read_bytes()).digest())
             os.replace(built, path)
     except OSError as error:
         raise EnvironmentFault(
-            f"cannot write the launcher to {path.parent}: {error}; set KERNELWRIGHT_CACHE"
+            f"cannot write the launcher to {path.parent}: {error.strerror or error}; "
+            "free space there or set KERNELWRIGHT_CACHE"
         ) from error
 
 

@@ -57,7 +57,10 @@ class CppLanguage(Language):
 
     def missing(self, target: Target) -> str | None:
         """A sentence where there is no compiler."""
-        wanted = compiler()[0]
+        try:
+            wanted = compiler()[0]
+        except EnvironmentFault as fault:
+            return str(fault)
         if shutil.which(wanted):
             return None
         return f"no C++ compiler: '{wanted}' is not on PATH; install g++ 11 or newer, or set CXX"
@@ -98,8 +101,14 @@ class CppLanguage(Language):
 
 
 def compiler() -> list[str]:
-    """The compiler's command: `CXX` split as a shell would, or g++."""
-    command = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+    """The compiler's command: `CXX` split as a shell would, or g++. EnvironmentFault for unclosed quotes."""
+    given = os.environ.get("CXX", "")
+    try:
+        command = shlex.split(given) or ["g++"]
+    except ValueError as error:
+        raise EnvironmentFault(
+            f"CXX is {given!r}, which is no command ({error}); set it to a compiler"
+        ) from error
     return [os.path.abspath(command[0]) if "/" in command[0] else command[0], *command[1:]]
 
 

@@ -52,7 +52,7 @@ def load_kernel(path: Path) -> Kernel:
     """The kernel in a `.json` file or a published folder. UsageError, one line, if it is not one."""
     record = path / RECORD if path.is_dir() else path
     try:
-        value = json.loads(read_text(record))
+        value = _checked(json.loads(read_text(record)))
         for source in value["sources"]:
             if "text" not in source:
                 guard.check_path(source["path"])
@@ -65,6 +65,18 @@ def load_kernel(path: Path) -> Kernel:
     except (ValueError, KeyError, TypeError, RecursionError, Refused) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else first_line(error)
         raise UsageError(f"{record}: not a kernel: {reason}; write one with write_kernel") from error
+
+
+def _checked(value: Any) -> dict[str, Any]:
+    """The record of a kernel as far as its files are read from it; TypeError or KeyError if it is none."""
+    if not isinstance(value, dict):
+        raise TypeError("its JSON is no object")
+    files = value["sources"]
+    if not isinstance(files, list) or not all(
+        isinstance(file, dict) and isinstance(file.get("path"), str) for file in files
+    ):
+        raise TypeError("'sources' is no list of files with a 'path'")
+    return value
 
 
 def read_text(path: Path) -> str:

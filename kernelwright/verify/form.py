@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from kernelwright.core.errors import UsageError
+from kernelwright.core.errors import EnvironmentFault, UsageError
 from kernelwright.core.expr import holds
 from kernelwright.core.kernel import Kernel
 from kernelwright.core.verdict import GateResult, ReasonKind
@@ -53,9 +53,11 @@ def _language(case: Case) -> None:
         raise Rejected(
             "contract", "the kernel has no plan (open kernel); this path judges sealed kernels only"
         )
-    reason = language.unavailable(case.target)
-    if reason is not None:
-        raise Rejected("build", f"language '{case.kernel.language}' on target '{case.target.name}': {reason}")
+    if case.target.name not in language.targets:
+        raise Rejected("build", str(language.unavailable(case.target)))
+    lacking = language.missing(case.target)
+    if lacking is not None:
+        raise EnvironmentFault(lacking)  # the machine's fault and not the kernel's
 
 
 def _sources(kernel: Kernel) -> int:
