@@ -104,6 +104,15 @@ def swiglu(shape: tuple[int, int], dtype: Dtype = "float32") -> Region:
     return s.region("swiglu")
 
 
+def shifted(size: int, offset: int) -> Region:
+    """out[offset:] = x[offset:] + y, y of its own."""
+    s = Sketch((size,))
+    x = s._put(Load(Access("x", (1,), offset), "float32"))
+    value = s.apply("add", x, s.load("y"))
+    s.stores.append(Store(Access("out", (1,), offset), value, "float32"))
+    return s.region("shifted")
+
+
 def transposed(shape: tuple[int, int]) -> Region:
     """out = x.t() + 1 for contiguous x."""
     s = Sketch(shape)

@@ -109,6 +109,16 @@ CASES = [
     Case("row", samples.layernorm((7, 998), 1), {"team": "block", "vector": 4, **SMALL}),
     Case("row", samples.softmax((5, 3)), {"vector": 4}),
     Case("row", samples.reduction((9, 1021), (1,), "max")),
+    Case("channel", samples.softmax((3, 5001)), {"threads": 128, "parts": 4}),
+    Case("channel", samples.reduction((1, 5003), (1,), "mean"), {"threads": 64, "parts": 3}),
+    Case("pointwise", samples.bias_gelu_residual((13, 21)), {"vector": 4}),
+    Case("pointwise", samples.relu((1003,), "bfloat16"), {"waves": 4}),
+    # Columns whose rows make whole vectors only together.
+    Case("column", samples.reduction((3, 256, 65), (1,)), SMALL),
+    Case("column", samples.reduction((256, 75), (0,), "max"), {"down": 4, "parts": 2, **SMALL}),
+    Case("column", samples.reduction((2, 512, 67), (1,), "mean", "bfloat16"), SMALL),
+    Case("column", samples.reduction((256, 75), (0,), "mean"), {"regroup": 1, "vector": 4, **SMALL}),
+    Case("pointwise", samples.shifted(1024, 3), {"vector": 4, "unroll": 1, "threads": 64}),
 ]  # fmt: skip
 TOLERANCE = {"float32": 1e-5, "bfloat16": 1e-2, "float16": 2e-3}
 

@@ -5,8 +5,10 @@ struct r0_pass1 {
 };
 
 extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* p3 /* running_mean */, float* p4 /* running_var */, float* __restrict__ p5 /* out */, r0_pass1* parts1) {
-  const unsigned row = blockIdx.x / 64;
-  const unsigned rank = blockIdx.x % 64;
+  const unsigned lane = threadIdx.x;
+  const unsigned block = blockIdx.x;
+  const unsigned row = block / 64;
+  const unsigned rank = block % 64;
   const unsigned i0 = row;
   const unsigned begin = rank * 65536;
   const float n13 = kw_load<0, float, 1>(p1 + ((long long)i0)).v[0];
@@ -18,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restri
     kw_vec<float, 4> x0[4];
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
-      const unsigned v = begin + (i + u) * 512 + threadIdx.x;
+      const unsigned v = begin + (i + u) * 512 + lane;
       const unsigned c = v * 4;
       const unsigned i2 = c % 262144;
       const unsigned i1 = (c / 262144);
@@ -37,12 +39,14 @@ extern "C" __global__ void __launch_bounds__(512) r0_fold1(const float* __restri
   }
   __shared__ r0_pass1 warps1[16];
   part1 = kw_merge_block<512>(part1, warps1);
-  if (threadIdx.x == 0) parts1[blockIdx.x] = part1;
+  if (threadIdx.x == 0) parts1[block] = part1;
 }
 
 extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* p3 /* running_mean */, float* p4 /* running_var */, float* __restrict__ p5 /* out */, r0_pass1* parts1) {
-  const unsigned row = blockIdx.x / 64;
-  const unsigned rank = blockIdx.x % 64;
+  const unsigned lane = threadIdx.x;
+  const unsigned block = gridDim.x - 1 - blockIdx.x;
+  const unsigned row = block / 64;
+  const unsigned rank = block % 64;
   const unsigned i0 = row;
   const unsigned begin = rank * 65536;
   const float n13 = kw_load<0, float, 1>(p1 + ((long long)i0)).v[0];
@@ -60,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
     kw_vec<float, 4> x0[4];
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
-      const unsigned v = begin + (i + u) * 512 + threadIdx.x;
+      const unsigned v = begin + (i + u) * 512 + lane;
       const unsigned c = v * 4;
       const unsigned i2 = c % 262144;
       const unsigned i1 = (c / 262144);
@@ -68,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
     }
 #pragma unroll
     for (int u = 0; u < 4; ++u) {
-      const unsigned v = begin + (i + u) * 512 + threadIdx.x;
+      const unsigned v = begin + (i + u) * 512 + lane;
       const unsigned c = v * 4;
       const unsigned i2 = c % 262144;
       const unsigned i1 = (c / 262144);

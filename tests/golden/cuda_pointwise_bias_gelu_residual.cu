@@ -9,9 +9,9 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
       const unsigned v = first + u * 256;
       const unsigned c = v * 2;
       const unsigned i1 = c % 4096;
-      x0[u] = v < (33554432 / 2) ? kw_load<0, float, 2>(p0 + (c)) : kw_vec<float, 2>{};
-      x1[u] = v < (33554432 / 2) ? kw_load<0, float, 2>(p1 + ((long long)i1)) : kw_vec<float, 2>{};
-      x11[u] = v < (33554432 / 2) ? kw_load<0, float, 2>(p2 + (c)) : kw_vec<float, 2>{};
+      x0[u] = v < 16777216 ? kw_load<0, float, 2>(p0 + (c)) : kw_vec<float, 2>{};
+      x1[u] = v < 16777216 ? kw_load<0, float, 2>(p1 + ((long long)i1)) : kw_vec<float, 2>{};
+      x11[u] = v < 16777216 ? kw_load<0, float, 2>(p2 + (c)) : kw_vec<float, 2>{};
     }
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
         const float n12 = (n10 + n11);
         y0.v[e] = n12;
       }
-      if (v < (33554432 / 2)) kw_store<1, float, 2>(p3 + (c), y0);
+      if (v < 16777216) kw_store<1, float, 2>(p3 + (c), y0);
     }
   }
 }

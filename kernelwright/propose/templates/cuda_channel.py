@@ -19,9 +19,20 @@ from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER
 from kernelwright.propose.templates.cuda_folds import Schedule
 from kernelwright.propose.templates.cuda_kept import Kept, racing
 from kernelwright.propose.templates.cuda_loops import Loop
-from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten
+from kernelwright.propose.templates.cuda_nest import flatten
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
-from kernelwright.propose.templates.cuda_rows import along_rows, contiguous, row_vectors
+from kernelwright.propose.templates.cuda_rows import (
+    all_inside,
+    along_rows,
+    chosen_walk,
+    contiguous,
+    count_vectors,
+    row_length,
+    row_vectors,
+    shift_lines,
+    sizes_of_rows,
+    step_lines,
+)
 from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 from kernelwright.propose.templates.cuda_text import (
     clamped,
@@ -104,7 +115,7 @@ class _Channel:
     def __init__(self, region: Region, choice: Choice, entry: str) -> None:
         self.region, self.entry = region, entry
         self.kept_dims, self.reduced_dims = along_rows(region)
-        self.sizes = Sizes(region, lambda dim: dim in region.reduced or dim > 0)
+        self.sizes = sizes_of_rows(region)
         self.schedule = Schedule(region, online=choice.text("statistics") == "online")
         self.pointers = Pointers(region, choice.text("load"), choice.text("store"))
         self.kept = Kept(self.schedule, self.sizes, self.pointers)
@@ -113,23 +124,22 @@ class _Channel:
         self.loop = self._loop(choice.integer("vector"), choice.integer("unroll"))
 
     def _loop(self, vector: int, unroll: int) -> Loop:
-        length = self.sizes.product(self.reduced_dims)
-        assert length is not None
-        self.vectors = length // vector
+        walk = chosen_walk(self.sizes, self.reduced_dims, vector)
+        self.vectors = count_vectors(self.sizes, walk)
         self.share = whole_warps(-(-self.vectors // self.parts))
         """Vectors of a row in one block."""
         steps = -(-self.share // self.threads)
         unroll = min(unroll, steps)
         steps = -(-steps // unroll) * unroll
         exact = self.vectors == self.share * self.parts and self.share == steps * self.threads
-        index, place = self.sizes.index, f"begin + (i + {{}}) * {self.threads} + threadIdx.x"
+        place = f"begin + (i + {{}}) * {self.threads} + lane"
         return Loop(
             region=self.region, sizes=self.sizes, pointers=self.pointers,
-            walk=Walk(self.reduced_dims, vector), steps=steps, unroll=unroll,
-            step=[f"const {index} v = {place.format('u')};", f"const {index} c = v * {vector};"],
-            ok=None if exact else "v < end", all_ok=f"{place.format(unroll - 1)} < end",
+            walk=walk, steps=steps, unroll=unroll, step=step_lines(self.sizes, walk, place.format("u")),
+            ok=None if exact else "v < end",
+            all_ok=all_inside(self.sizes, walk, place.format(0), place.format(unroll - 1)),
             decompose=self.sizes.decompose(self.reduced_dims, "c", "i"), flat="c",
-            index=lambda dim: f"i{dim}", known=self.schedule.at_hand(),
+            index=lambda dim: f"i{dim}", known=self.schedule.at_hand(), length=row_length(self.sizes, walk),
         )  # fmt: skip
 
     def emitted(self) -> Emitted:
@@ -203,11 +213,18 @@ class _Channel:
         return f'extern "C" __global__ void {bounds} {self._name(number)}({", ".join(parameters)}) {{'
 
     def _places(self, number: int) -> list[str]:
+        """Where a block works. Every other kernel takes the blocks from the last to the first, and so begins
+        with what the one before it left in the caches."""
         index, blocks = self.sizes.index, self._blocks(number)
+        backward = (number or len(self.numbers) + 1) % 2 == 0
+        block = "gridDim.x - 1 - blockIdx.x" if backward else "blockIdx.x"
         return [
-            f"const {index} row = blockIdx.x / {blocks};",
-            f"const {index} rank = blockIdx.x % {blocks};",
+            f"const {index} lane = threadIdx.x;",
+            f"const {index} block = {block};",
+            f"const {index} row = block / {blocks};",
+            f"const {index} rank = block % {blocks};",
             *self.sizes.decompose(self.kept_dims, "row", "i"),
+            *shift_lines(self.sizes, self.loop.walk),
             f"const {index} begin = rank * {self.share};",
             f"const {index} end = {clamped(self.share, self.vectors)};",
         ]
@@ -222,7 +239,7 @@ class _Channel:
             *self.loop.fold(self.schedule.passes[number - 1], part),
             f"__shared__ {struct} warps{number}[{self.threads // 32}];",
             f"{part} = kw_merge_block<{self.threads}>({part}, warps{number});",
-            f"if (threadIdx.x == 0) parts{number}[blockIdx.x] = {part};",
+            f"if (threadIdx.x == 0) parts{number}[block] = {part};",
         ]
 
     def _stores(self) -> list[str]:

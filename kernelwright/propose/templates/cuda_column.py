@@ -23,6 +23,7 @@ from kernelwright.propose.templates.cuda_kept import racing
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda_regroup import group_of, halved
 from kernelwright.propose.templates.cuda_rows import along_rows, contiguous
 from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 from kernelwright.propose.templates.cuda_text import clamped, indented, struct_bytes, struct_text, used
@@ -52,8 +53,12 @@ class CudaColumn:
         return aliasing(region) or racing(Schedule(region, online=False))
 
     def space(self, region: Region) -> Space:
-        """Threads down and parts of a column, block size, hold, vector width, loads in flight, hints."""
+        """Threads down and parts of a column, block size, hold, vector width, loads in flight, hints, and
+        how many rows are first taken as one (`cuda_regroup`)."""
         region = flatten(region)
+        group = group_of(region)
+        if group > 1:
+            region = flatten(halved(region, group, region.name).first)
         kept, reduced = along_rows(region)
         columns, length = (math.prod(region.dims[dim].extent for dim in dims) for dims in (kept, reduced))
         schedule = Schedule(region, online=False)
@@ -76,12 +81,27 @@ class CudaColumn:
                 Parameter(
                     "statistics", ("two_pass", "online"), "online" if saves and parts > 1 else "two_pass"
                 ),
+                Parameter("regroup", tuple(sorted({1, group})), group),
             )
         )
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
         """One kernel, or one for each pass and one for the stores where a column has parts."""
-        return _Column(flatten(region), choice, entry).emitted()
+        region = flatten(region)
+        group = choice.integer("regroup")
+        if group == 1:
+            return _Column(region, choice, entry).emitted()
+        halves = halved(region, group, entry)
+        rest = self.space(halves.second).default()
+        first = _Column(flatten(halves.first), choice, f"{entry}_groups").emitted()
+        second = _Column(flatten(halves.second), rest, entry).emitted()
+        return Emitted(
+            source=first.source + "\n" + second.source,
+            steps=first.steps + second.steps,
+            scratch=halves.between + first.scratch + second.scratch,
+            domain=" and ".join(dict.fromkeys(part for part in (first.domain, second.domain) if part)),
+            header=first.header | second.header,
+        )
 
 
 def _widths(region: Region, kept: tuple[int, ...]) -> list[int]:
@@ -109,6 +129,8 @@ class _Column:
         self.pointers = Pointers(region, choice.text("load"), choice.text("store"))
         self.numbers = range(1, len(self.schedule.passes) + 1)
         self.threads, self.vector = choice.integer("threads"), choice.integer("vector")
+        if self.vector not in _widths(region, self.kept_dims):
+            self.vector = 1
         length = self.sizes.product(self.reduced_dims)
         assert length is not None
         self.length = length

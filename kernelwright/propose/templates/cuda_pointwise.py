@@ -16,6 +16,14 @@ from kernelwright.propose.templates.cuda_emit import HEADER
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda_rows import (
+    chosen_walk,
+    count_vectors,
+    row_length,
+    row_vectors,
+    shift_lines,
+    step_lines,
+)
 from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 from kernelwright.propose.templates.cuda_text import indented, used
 
@@ -48,7 +56,9 @@ class CudaPointwise:
     def _vectors(self, region: Region) -> list[int]:
         sizes = Sizes(region, lambda dim: dim > 0)
         everything = tuple(range(len(region.dims)))
-        return vectors(sizes, everything, moved_by(region))
+        if sizes.product(everything) is None:
+            return vectors(sizes, everything, moved_by(region))
+        return row_vectors(region, everything)
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
         """One kernel and its launch."""
@@ -57,12 +67,16 @@ class CudaPointwise:
         pointers = Pointers(region, choice.text("load"), choice.text("store"))
         vector, unroll, threads = (choice.integer(name) for name in ("vector", "unroll", "threads"))
         dims = tuple(range(len(region.dims)))
-        sizes.require_multiple(dims, vector)
-        total = sizes.count(dims)
-        steps = f"({sizes.text(total)} / {vector})"
-        waves = choice.integer("waves")
-        lines = self._kernel(region, sizes, pointers, Walk(dims, vector), steps, unroll, threads, waves)
-        grid = f"ceildiv({total}, {vector * unroll * threads})"
+        total, waves = sizes.count(dims), choice.integer("waves")
+        if sizes.product(dims) is None:
+            sizes.require_multiple(dims, vector)
+            walk, steps = Walk(dims, vector), f"({sizes.text(total)} / {vector})"
+            grid = f"ceildiv({total}, {vector * unroll * threads})"
+        else:
+            walk = chosen_walk(sizes, dims, vector)
+            steps = str(count_vectors(sizes, walk))
+            grid = f"ceildiv({steps}, {unroll * threads})"
+        lines = self._kernel(region, sizes, pointers, walk, steps, unroll, threads, waves)
         if waves:
             grid = f"min({grid}, {waves * MULTIPROCESSORS})"
         arguments = sizes.arguments
@@ -95,12 +109,13 @@ class CudaPointwise:
         index = sizes.index
         loop = Loop(
             region=region, sizes=sizes, pointers=pointers, walk=walk, steps=unroll, unroll=unroll,
-            step=[f"const {index} v = first + u * {threads};", f"const {index} c = v * {walk.vector};"],
+            step=step_lines(sizes, walk, f"first + u * {threads}"),
             ok=f"v < {steps}", all_ok="", decompose=sizes.decompose(walk.dims, "c", "i"), flat="c",
-            index=lambda dim: f"i{dim}",
+            index=lambda dim: f"i{dim}", length=row_length(sizes, walk),
         )  # fmt: skip
         start = f"({index})blockIdx.x * {threads * unroll} + threadIdx.x"
         body = loop.store(list(range(len(region.stores))), None)
+        body = [*used(shift_lines(sizes, walk), body), *body]
         if waves:
             stride = f"({index})gridDim.x * {threads * unroll}"
             return [f"for ({index} first = {start}; first < {steps}; first += {stride}) {{", *body, "}"]

@@ -28,6 +28,7 @@ from kernelwright.propose.templates.cuda_rows import along_rows, contiguous, row
 from kernelwright.propose.templates.cuda_team import (
     HELD_MOST,
     MULTIPROCESSORS,
+    hold_for,
     persistent,
     teams_for,
     threads_for,
@@ -67,11 +68,12 @@ class CudaRow:
         widths = row_vectors(region, reduced)
         teams, team = teams_for(rows, length, held)
         threads = threads_for(team, length, widths[0])
-        hold = "registers" if team.startswith(("lanes", "block")) else "shared"
+        hold = hold_for(team, length)
         saves = len(Schedule(region, online=True).passes) < len(schedule.passes)
-        again = held and hold == "registers"
-        online = "online" if saves and not again else "two_pass"
         ring = persistent(team)
+        # To go over what is held once more is cheap, unless many blocks then have to meet twice.
+        near = held and team.startswith(("lanes", "block"))
+        online = "online" if saves and not near else "two_pass"
         return Space(
             (
                 Parameter("team", teams, team),
@@ -88,5 +90,5 @@ class CudaRow:
         )
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
-        """One kernel and its launch (after a memset of arrival counters where a grid is the team)."""
+        """One kernel and its launch (after a memset of messages where a grid is the team)."""
         return RowText(flatten(region), choice, entry).emitted()

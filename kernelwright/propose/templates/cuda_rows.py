@@ -77,9 +77,11 @@ def _varies(access: Access, dims: tuple[int, ...]) -> bool:
 
 
 def _streams(region: Region, access: Access, dims: tuple[int, ...]) -> bool:
-    """Whether an access differs from row to row, or there is one row only."""
+    """Whether an access differs from row to row; where there is one row only, along all of it."""
     kept = [dim for dim in range(len(region.dims)) if dim not in dims]
-    return not kept or any(access.strides[dim] != 0 for dim in kept)
+    if not kept:
+        return all(access.strides[dim] != 0 for dim in dims)
+    return any(access.strides[dim] != 0 for dim in kept)
 
 
 def step_lines(sizes: Sizes, walk: Walk, place: str) -> list[str]:

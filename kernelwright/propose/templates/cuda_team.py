@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from kernelwright.propose.templates.cuda_hold import HoldKind
+
 LANES = ("lanes8", "lanes16", "lanes32")
 CLUSTERS = ("cluster2", "cluster4", "cluster8", "cluster16")
 MULTIPROCESSORS = 132
@@ -15,6 +17,8 @@ _HELD_GOAL = 100 * 1024
 """Bytes of a row that a block should hold at most, so that two blocks share a multiprocessor."""
 HELD_MOST = 216 * 1024
 """Bytes of a row that a block can hold at most."""
+_LANE_LENGTH = 2048
+"""Elements of a row that the registers of a warp can hold beside its work."""
 _AHEAD = 70 * 1024
 """Bytes that should be on their way to a multiprocessor while its team merges."""
 _BYTES_PER_US = 32_000
@@ -93,8 +97,14 @@ def persistent(team: str) -> bool:
 def threads_for(team: str, length: int, vector: int) -> int:
     """The first guess of a block's threads: about 16 elements each where a block has a row to itself."""
     if team.startswith("lanes"):
-        return 256
+        return 256 if length <= _LANE_LENGTH else 128
     if team.startswith("block"):
         wanted = length // (vector * 4)
         return next((threads for threads in (128, 256, 512) if threads >= wanted), 1024)
     return 512
+
+
+def hold_for(team: str, length: int) -> HoldKind:
+    """The first guess of where a row is held."""
+    in_registers = team == "block" or (team.startswith("lanes") and length <= _LANE_LENGTH)
+    return "registers" if in_registers else "shared"
