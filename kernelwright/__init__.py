@@ -9,7 +9,9 @@ Importing the package loads no torch, no triton, no database and no web framewor
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -27,6 +29,20 @@ _LAZY = {
 }
 
 __all__ = ["__version__", "diagnose", "evaluate", "load_problem", "optimize"]
+
+
+class _Package(ModuleType):
+    """The package, in which `optimize` is the function also once the module of that name is imported.
+
+    Importing a submodule sets it as an attribute of its package, over a function of the same name.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = name in _LAZY and isinstance(value, ModuleType) and hasattr(value, name)
+        super().__setattr__(name, getattr(value, name) if own else value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
