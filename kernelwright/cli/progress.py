@@ -1,9 +1,13 @@
-"""Progress on stderr: one line that changes on a terminal, or a line per event in a log."""
+"""Progress on stderr: one line that changes on a terminal, or a line per event in a log.
+
+While it is shown, what a user's own code prints goes to stderr too: stdout is for the result alone.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import redirect_stdout
 from types import TracebackType
 from typing import Any
 
@@ -20,13 +24,16 @@ class Progress:
         self._begun = time.monotonic()
         self._last = (0.0, "")
         self._width = 0
+        self._redirected = redirect_stdout(sys.stderr)
 
     def __enter__(self) -> Progress:
+        self._redirected.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._redirected.__exit__(kind, error, trace)
         if self._live and self._width:
             click.echo(err=True)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import torch
@@ -65,11 +66,11 @@ def _writes(node: fx.Node) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No warnings, and none of the graphs that torch logs when it cannot trace: the error says it."""
+    """No warnings, and none of the graphs that torch logs and prints when it cannot trace: the error says it."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
