@@ -66,7 +66,7 @@ def _writes(node: fx.Node) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No warnings, and none of the graphs that torch logs and prints when it cannot trace: the error says it."""
+    """No warnings, and none of the graphs that torch logs and prints when it cannot trace."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
