@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes as c
 import shutil
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import cuda_on_host as host
@@ -161,3 +162,25 @@ def test_where_takes_the_branch_and_nothing_else(tmp_path: Path) -> None:
     memory.add("out", torch.zeros(4))
     host.run(host.build([emitted], tmp_path), emitted, memory, {}, 0)
     torch.testing.assert_close(memory.get("out"), torch.tensor([0.0, -1.0, 1.0, -1.0]))
+
+
+def test_a_rows_divisor_divides_as_division_does(tmp_path: Path) -> None:
+    """Quotients by a divisor that serves a row: bit for bit, or next to it for very few."""
+    header = (files("kernelwright.propose.templates") / "cuda_math.cuh").read_text()
+    library = host.build_text(
+        f'#include "cuda_on_host.h"\n{header}\n'
+        'extern "C" void divide(const float* x, float y, float* out, long n) {\n'
+        "  auto d = kw_divide_by(y);\n"
+        "  for (long i = 0; i < n; ++i) out[i] = kw_divided(x[i], d);\n}\n",
+        tmp_path,
+    )
+    generator = torch.Generator().manual_seed(4)
+    x = torch.randn(20000, generator=generator) * torch.exp2(torch.randint(-60, 60, (20000,)))
+    x = torch.cat([x, torch.tensor(SPECIAL), torch.tensor([3e38, 1e-38, 1e-44, -1e-44])])
+    for y in [*torch.randn(40, generator=generator).tolist(), *SPECIAL, 3e38, 1e-38, 1e-44, 1.9999999]:
+        out = torch.empty_like(x)
+        library.divide(c.c_void_p(x.data_ptr()), c.c_float(y), c.c_void_p(out.data_ptr()), c.c_long(len(x)))
+        expected = x / torch.tensor(y, dtype=torch.float32)
+        torch.testing.assert_close(out, expected, rtol=2e-7, atol=1e-44, equal_nan=True)
+        differ = (out != expected) & ~(out.isnan() & expected.isnan())
+        assert differ.float().mean() < 1e-3

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from random import Random
 
+import cuda_on_host as host
 import cuda_samples
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +18,7 @@ from kernelwright.core.expr import evaluate, holds
 from kernelwright.core.plan import IntArg, Launch
 from kernelwright.graph.loops import Access, Apply, Const, Dim, Load, Reduce, Region, Store
 from kernelwright.propose import TEMPLATES
+from kernelwright.propose.templates import cuda_regroup
 from kernelwright.propose.templates.base import Emitted, Template
 from kernelwright.propose.templates.cuda_nest import flatten, same
 
@@ -57,6 +61,12 @@ def test_some_template_serves_every_sample(name: str) -> None:
     assert able(SAMPLES[name])
 
 
+def blocks_in_a_multiprocessor(launch: Launch) -> int:
+    """By threads and dynamic shared memory, of which the device takes 1 KiB more for each block."""
+    shared = evaluate(launch.shared_bytes, {}) + 1024
+    return min(2048 // evaluate(launch.block[0], {}), 228 * 1024 // shared)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(SAMPLES)), st.integers(0, 2**32))
 def test_every_choice_emits_what_a_device_can_launch(name: str, seed: int) -> None:
@@ -71,7 +81,7 @@ def test_every_choice_emits_what_a_device_can_launch(name: str, seed: int) -> No
             assert evaluate(launch.shared_bytes, {}) <= 219 * 1024
             blocks, cluster = evaluate(launch.grid[0], {}), evaluate(launch.cluster[0], {})
             assert 0 < blocks < 2**31 and blocks % cluster == 0
-            assert not launch.cooperative or blocks <= 132
+            assert not launch.cooperative or blocks <= 132 * blocks_in_a_multiprocessor(launch)
 
 
 def symbolic_softmax(rows: str, cols: str) -> Region:
@@ -108,6 +118,63 @@ def test_flat_chain_asks_for_whole_vectors_only() -> None:
     (pointwise,) = able(region)
     emitted = pointwise.emit(region, pointwise.space(region).default(), "r0")
     assert holds(emitted.domain, {"n": 44}) and not holds(emitted.domain, {"n": 45})
+
+
+def test_a_chain_of_odd_length_moves_whole_vectors() -> None:
+    region = cuda_samples.bias_gelu_residual((1001, 4095))
+    (pointwise,) = able(region)
+    emitted = pointwise.emit(region, pointwise.space(region).default().but(vector=4), "r0")
+    assert "kw_load_part<0, float, 4>" in emitted.source and "kw_store_part<1, float, 4>" in emitted.source
+
+
+def test_columns_of_odd_rows_are_read_in_whole_vectors() -> None:
+    region = SAMPLES["sum_dim1"]
+    (column,) = able(region)
+    space = column.space(region)
+    emitted = column.emit(region, space.default(), "r0")
+    groups, rest = launches(emitted)
+    assert (
+        "kw_load<1, float, 4>" in emitted.source.partition(f"void __launch_bounds__({256}) {rest.entry}(")[0]
+    )
+    assert groups.entry == "r0_groups" and rest.entry == "r0"
+    single = column.emit(region, space.default().but(regroup=1), "r0")
+    assert len(launches(single)) == 1 and "kw_load<1, float, 4>" not in single.source
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(65, 90), st.integers(1, 3), st.sampled_from(["sum", "max", "mean"]))
+def test_two_halves_say_what_the_whole_says(inner: int, outer: int, op: str) -> None:
+    region = flatten(cuda_samples.reduction((outer, 256, inner), (1,), op))
+    group = cuda_regroup.group_of(region)
+    assert group == 4 // math.gcd(inner, 4)
+    if group == 1:
+        return
+    halves = cuda_regroup.halved(region, group, "r0")
+    generator = torch.Generator().manual_seed(inner)
+    x = torch.randn(outer * 256 * inner, generator=generator)
+    whole = host.compute(region, {"x": x, "out": torch.zeros(outer * inner)})["out"]
+    between = {name: torch.zeros(size) for name, (size, _) in host.buffer_sizes(halves.first).items()}
+    middle = host.compute(halves.first, {**between, "x": x})
+    found = host.compute(halves.second, {**middle, "x": x, "out": torch.zeros(outer * inner)})["out"]
+    torch.testing.assert_close(found, whole)
+
+
+def test_a_padded_matrix_needs_no_groups() -> None:
+    """Rows of 4095 that are 4096 apart begin at whole vectors already."""
+    dims = (Dim("rows", 4096, 4096), Dim("cols", 4095, 4095))
+    nodes = (Load(Access("x", (4096, 1)), "float32"), Reduce("sum", 0, "float32"))
+    stores = (Store(Access("out", (0, 1)), 1, "float32"),)
+    region = flatten(Region("sum", dims, frozenset({0}), nodes, stores))
+    assert cuda_regroup.group_of(region) == 1
+
+
+def test_a_ring_holds_a_row_and_a_part() -> None:
+    region = SAMPLES["groupnorm"]
+    row = next(each for each in CUDA if each.name == "cuda_row")
+    choice = row.space(region).default().but(team="grid66", waves=1)
+    (launch,) = launches(row.emit(region, choice, "r0"))
+    share = 8 * 512 * 512 * 4 / 66
+    assert share < evaluate(launch.shared_bytes, {}) < 2 * share
 
 
 def test_flatten_merges_what_memory_merges() -> None:

@@ -3,24 +3,24 @@ struct r0_pass1 {
   __device__ __forceinline__ void clear() { f1.clear(); }
   __device__ __forceinline__ void merge(const r0_pass1& other) { f1.merge(other.f1); }
 };
-extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* __restrict__ p3 /* out */, unsigned long long* messages) {
+extern "C" __global__ void __launch_bounds__(512, 2) r0(const float* __restrict__ p0 /* x */, const float* __restrict__ p1 /* weight */, const float* __restrict__ p2 /* bias */, float* __restrict__ p3 /* out */, unsigned long long* messages) {
   const unsigned lane = threadIdx.x % 512;
-  const unsigned rank = blockIdx.x % 66;
-  const unsigned begin = rank * 7968;
-  const unsigned end = begin + 7968 < 524288 ? begin + 7968 : 524288;
+  const unsigned rank = blockIdx.x % 132;
+  const unsigned begin = rank * 4000;
+  const unsigned end = begin + 4000 < 524288 ? begin + 4000 : 524288;
   __shared__ r0_pass1 warps1[2][16];
   __shared__ r0_pass1 team1[1];
   extern __shared__ __align__(16) unsigned char r0_shared[];
   kw_vec<float, 4>* const h0 = reinterpret_cast<kw_vec<float, 4>*>(r0_shared + 0) + threadIdx.x;
-  const unsigned stride = (unsigned)(gridDim.x / 66) * 1;
+  const unsigned stride = (unsigned)(gridDim.x / 132) * 1;
   {
-    const unsigned first = (unsigned)(blockIdx.x / 66) * 1;
-    for (int q = 0; q < 26; q += 2) {
+    const unsigned first = (unsigned)(blockIdx.x / 132) * 1;
+    for (int q = 0; q < 12; q += 2) {
       {
         const int far = q, slot = q;
-        const unsigned ahead = first + (unsigned)(far / 16) * stride;
+        const unsigned ahead = first + (unsigned)(far / 8) * stride;
         if (ahead < 896) {
-          const int i = far % 16;
+          const int i = far % 8;
           const unsigned row = ahead;
           const unsigned i1 = row % 8;
           const unsigned i0 = (row / 8);
@@ -38,16 +38,16 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
   int turn = 0;
   unsigned number = 1;
   int base = 0;
-  for (unsigned first = (unsigned)(blockIdx.x / 66) * 1; first < 896; first += stride, turn ^= 1, ++number, base = (base + 16) % 26) {
+  for (unsigned first = (unsigned)(blockIdx.x / 132) * 1; first < 896; first += stride, turn ^= 1, ++number, base = (base + 8) % 12) {
     const unsigned row = first;
     const unsigned i1 = row % 8;
     const unsigned i0 = (row / 8);
     r0_pass1 part1;
     part1.clear();
 #pragma unroll 1
-    for (int i = 0; i < 16; i += 2) {
-      const int s = base + i < 26 ? base + i : base + i - 26;
-      kw_copy_wait_for<0, 12>(12 - i / 2);
+    for (int i = 0; i < 8; i += 2) {
+      const int s = base + i < 12 ? base + i : base + i - 12;
+      kw_copy_wait_for<0, 5>(5 - i / 2);
       float tf1[8];
 #pragma unroll
       for (int u = 0; u < 2; ++u) {
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
       }
     }
     part1 = kw_merge_block<512>(part1, warps1[turn]);
-    part1 = kw_merge_grid<66>(part1, messages + (((blockIdx.x / 66) * 2 + turn) * 3 + 0) * 66, rank, number, team1);
+    part1 = kw_merge_grid<132>(part1, messages + (((blockIdx.x / 132) * 2 + turn) * 3 + 0) * 132, rank, number, team1);
     const float n1 = part1.f1.total();
     const float n6 = part1.f1.squares;
     const float n3 = (n1 / (float)2097152);
@@ -78,8 +78,8 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
     const float n10 = (n8 + 1e-05f);
     const float n11 = kw_rsqrt(n10);
 #pragma unroll 1
-    for (int i = 0; i < 16; i += 2) {
-      const int s = base + i < 26 ? base + i : base + i - 26;
+    for (int i = 0; i < 8; i += 2) {
+      const int s = base + i < 12 ? base + i : base + i - 12;
       kw_vec<float, 1> x13[2];
       kw_vec<float, 1> x15[2];
 #pragma unroll
@@ -109,10 +109,10 @@ extern "C" __global__ void __launch_bounds__(512) r0(const float* __restrict__ p
         if (v < end) kw_store<0, float, 4>(p3 + (c + (long long)i0 * 16777216 + (long long)i1 * 2097152), y0);
       }
       {
-        const int far = i + 26, slot = s;
-        const unsigned ahead = first + (unsigned)(far / 16) * stride;
+        const int far = i + 12, slot = s;
+        const unsigned ahead = first + (unsigned)(far / 8) * stride;
         if (ahead < 896) {
-          const int i = far % 16;
+          const int i = far % 8;
           const unsigned row = ahead;
           const unsigned i1 = row % 8;
           const unsigned i0 = (row / 8);

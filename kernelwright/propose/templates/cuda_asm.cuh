@@ -1,4 +1,4 @@
-// All that is written in PTX: conversions of half types, loads past L1, copies in the background, clusters,
+// All that is written in PTX: conversions of half types, extremes, loads past L1, copies in the background, clusters,
 // words between blocks.
 // Every other text is plain C++ over CUDA's built-in functions.
 #define KW_DEVICE __device__ __forceinline__
@@ -22,6 +22,18 @@ KW_DEVICE unsigned short kw_bf16_bits(float x) {
   unsigned short bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
+}
+
+// One instruction where the comparison that integers use takes three.
+KW_DEVICE float kw_maximum(float x, float y) {
+  float z;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
+KW_DEVICE float kw_minimum(float x, float y) {
+  float z;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
 }
 
 KW_DEVICE uint4 kw_read_past_l1(const uint4* p) {

@@ -17,7 +17,7 @@ from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER
 from kernelwright.propose.templates.cuda_folds import Schedule
-from kernelwright.propose.templates.cuda_kept import Kept, racing
+from kernelwright.propose.templates.cuda_kept import Kept, divisors, racing
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_nest import flatten
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
@@ -139,7 +139,8 @@ class _Channel:
             ok=None if exact else "v < end",
             all_ok=all_inside(self.sizes, walk, place.format(0), place.format(unroll - 1)),
             decompose=self.sizes.decompose(self.reduced_dims, "c", "i"), flat="c",
-            index=lambda dim: f"i{dim}", known=self.schedule.at_hand(), length=row_length(self.sizes, walk),
+            index=lambda dim: f"i{dim}", known=self.schedule.at_hand(),
+            divisors=divisors(self.schedule), length=row_length(self.sizes, walk),
         )  # fmt: skip
 
     def emitted(self) -> Emitted:
@@ -193,7 +194,7 @@ class _Channel:
         """Kernel that folds pass `number`, or (0) stores."""
         before = range(1, number or len(self.numbers) + 1)
         merge = f"kw_merge_parts<{self.threads}>"
-        lines = list(self.kept.shared(0))
+        lines = [*self.kept.shared(0), *self.kept.divisors(0)]
         for each in before:
             part, row = f"part{each}", f"parts{each} + row * {self.parts}"
             lines += [
@@ -201,6 +202,7 @@ class _Channel:
                 f"const {self._struct(each)} {part} = {merge}({row}, {self.parts}, warps{each});",
                 *result_lines(self.schedule, each, part),
                 *self.kept.shared(each),
+                *self.kept.divisors(each),
             ]
         lines += self._fold(number) if number else self._stores()
         return [self._head(number), *used(self._places(number), lines), *lines, "}"]

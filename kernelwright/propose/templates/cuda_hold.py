@@ -20,6 +20,8 @@ HoldKind = Literal["registers", "shared", "reload"]
 HOLDS: tuple[HoldKind, ...] = ("registers", "shared", "reload")
 SHARED_BYTES = 227 * 1024
 """Most that a block may have on sm_90, static and dynamic together."""
+SYSTEM_BYTES = 1024
+"""Taken by the device for each block beside that."""
 RESERVED_BYTES = 8 * 1024
 """Left for the slots of reductions."""
 REGISTERS = 64 * 1024
@@ -66,12 +68,14 @@ class Hold:
     @classmethod
     def fitting(
         cls, wanted: str, loop: Loop, nodes: list[int], threads: int, shared: str,
-        rows: int = 1, reserved: int = RESERVED_BYTES,
+        rows: int = 1, reserved: int = RESERVED_BYTES, places: int = 1,
     ) -> Hold:  # fmt: skip
-        """The nearest to `wanted` that fits, with room for up to `rows` rows."""
+        """The nearest to `wanted` that fits where `places` blocks share a multiprocessor, with room for up
+        to `rows` rows."""
         each = sum(_load_bytes(loop, at) for at in nodes)
         steps, unroll = int(loop.steps), loop.unroll
-        most = (SHARED_BYTES - reserved) // max(1, each * threads)
+        room = (SHARED_BYTES + SYSTEM_BYTES - reserved) // places - SYSTEM_BYTES
+        most = room // max(1, each * threads)
         kind: HoldKind = "reload"
         if each and wanted == "registers" and steps * each // 4 <= min(REGISTERS // threads - 20, 160):
             kind = "registers"

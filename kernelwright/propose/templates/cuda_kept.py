@@ -28,6 +28,23 @@ def racing(schedule: Schedule) -> str | None:
     return None
 
 
+def divisors(schedule: Schedule) -> frozenset[int]:
+    """Kept nodes by which full floating values are divided, one divisor for a whole row."""
+    region = schedule.region
+    targets = [fold.arg for folds in schedule.passes for fold in folds]
+    targets += [region.stores[at].value for at in schedule.full_stores]
+    known = schedule.at_hand()
+    found = set()
+    for at in closure(region, targets, known):
+        node = region.nodes[at]
+        if not isinstance(node, Apply) or node.op != "div" or not region.full[node.args[0]]:
+            continue
+        ctype, divisor = ctype_of(region, at), node.args[1]
+        if divisor in known and ctype in ("float", "double") and ctype == ctype_of(region, divisor):
+            found.add(divisor)
+    return frozenset(found)
+
+
 class Kept:
     """Scalar text of kept nodes; loop indexes are `i<dim>`."""
 
@@ -69,6 +86,14 @@ class Kept:
     def shared(self, number: int) -> list[str]:
         """Kept values that full ones need, at hand after pass `number`."""
         return self.lines(self.schedule.shared_kept(number))
+
+    def divisors(self, number: int) -> list[str]:
+        """Variables `d<node>` of what full values are divided by, at hand after pass `number`."""
+        return [
+            f"const kw_divisor<{ctype_of(self.region, at)}> d{at} = kw_divide_by(n{at});"
+            for at in sorted(divisors(self.schedule))
+            if self.schedule.after[at] == number
+        ]
 
     def stores(self, condition: str) -> list[str]:
         """All kept stores, by the thread for which `condition` holds."""

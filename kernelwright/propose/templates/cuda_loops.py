@@ -51,6 +51,8 @@ class Loop:
     """Whether a later pass loads the same elements, so that they should stay in a cache."""
     known: frozenset[int] = frozenset()
     """Nodes at hand as variables `n<node>`."""
+    divisors: frozenset[int] = frozenset()
+    """Nodes at hand as variables `d<node>`, to divide by."""
     prelude: list[str] = field(default_factory=list)
     """Statements of a group that set what `held` refers to."""
     length: str = ""
@@ -167,6 +169,9 @@ class Loop:
                 return f"{target} = {self._loaded(at, node)};"
             case Index(dim=dim):
                 return f"{target} = {self.element(dim)};"
+            case Apply(op="div", args=(dividend, divisor)) if divisor in self.divisors:
+                value = cast(self.name(dividend), ctype_of(self.region, dividend), ctype_of(self.region, at))
+                return f"{target} = kw_divided({value}, d{divisor});"
             case Apply():
                 return f"{target} = {apply_text(self.region, node, self.name)};"
         raise AssertionError(f"node {at} has no statement")

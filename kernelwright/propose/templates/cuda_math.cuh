@@ -40,6 +40,25 @@ template <class T> KW_DEVICE T kw_sign(T x) { return T(int(x > T(0)) - int(x < T
 template <class T> KW_DEVICE T kw_maximum(T x, T y) { return x > y || x != x ? x : y; }
 template <class T> KW_DEVICE T kw_minimum(T x, T y) { return x < y || x != x ? x : y; }
 
+// A divisor that serves a whole row: the product with its reciprocal, corrected by the remainder, is the
+// rounded quotient but for a hair. Divisors near the ends of the range take the division itself.
+KW_DEVICE float kw_fma(float x, float y, float z) { return fmaf(x, y, z); }
+KW_DEVICE double kw_fma(double x, double y, double z) { return fma(x, y, z); }
+template <class T> struct kw_divisor {
+  T value, inverse;
+  bool plain;
+};
+template <class T> KW_DEVICE kw_divisor<T> kw_divide_by(T y) {
+  T size = kw_abs(y);
+  return {y, T(1) / y, size >= T(1e-30) && size <= T(1e30)};
+}
+template <class T> KW_DEVICE T kw_divided(T x, const kw_divisor<T>& y) {
+  if (!y.plain) return x / y.value;
+  T q = x * y.inverse;
+  T closer = kw_fma(kw_fma(-q, y.value, x), y.inverse, q);
+  return closer != closer ? q : closer;
+}
+
 // Integers: C's own remainder; the remainder with the divisor's sign; powers by squaring (0 below 1).
 template <class T> KW_DEVICE T kw_floor(T x) { return x; }
 template <class T> KW_DEVICE T kw_ceil(T x) { return x; }

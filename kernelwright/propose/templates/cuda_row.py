@@ -19,20 +19,21 @@ from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cuda_folds import Schedule
+from kernelwright.propose.templates.cuda_guess import (
+    HELD_MOST,
+    hold_for,
+    team_for,
+    teams_for,
+    threads_for,
+    work_of,
+)
 from kernelwright.propose.templates.cuda_hold import HOLDS, element_bytes, reused
 from kernelwright.propose.templates.cuda_kept import racing
 from kernelwright.propose.templates.cuda_nest import flatten
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, aliasing
 from kernelwright.propose.templates.cuda_row_text import RowText
 from kernelwright.propose.templates.cuda_rows import along_rows, contiguous, row_vectors
-from kernelwright.propose.templates.cuda_team import (
-    HELD_MOST,
-    MULTIPROCESSORS,
-    hold_for,
-    persistent,
-    teams_for,
-    threads_for,
-)
+from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
 
 
 class CudaRow:
@@ -66,26 +67,26 @@ class CudaRow:
         rows, length = (math.prod(region.dims[dim].extent for dim in dims) for dims in (kept, reduced))
         held = length * element_bytes(schedule, reused(schedule))
         widths = row_vectors(region, reduced)
-        teams, team = teams_for(rows, length, held)
-        threads = threads_for(team, length, widths[0])
+        online = Schedule(region, online=True)
+        saves = len(online.passes) < len(schedule.passes)
+        guess = team_for(rows, length, held, work_of(online))
+        team, ring = guess.team, guess.waves > 0
         hold = hold_for(team, length)
-        saves = len(Schedule(region, online=True).passes) < len(schedule.passes)
-        ring = persistent(team)
         # To go over what is held once more is cheap, unless many blocks then have to meet twice.
         near = held and team.startswith(("lanes", "block"))
-        online = "online" if saves and not near else "two_pass"
+        statistics = "online" if saves and not near else "two_pass"
         return Space(
             (
-                Parameter("team", teams, team),
-                Parameter("threads", (64, 128, 256, 512, 1024), threads),
+                Parameter("team", teams_for(length, held), team),
+                Parameter("threads", (64, 128, 256, 512, 1024), threads_for(team, length, widths[0])),
                 Parameter("hold", HOLDS if held else ("reload",), hold if held else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
                 Parameter("unroll", (1, 2, 4, 8), 4 if hold == "registers" else 2),
                 Parameter("load", tuple(LOAD_HINTS), "cached"),
                 Parameter("store", tuple(STORE_HINTS), "cached"),
-                Parameter("waves", (0, 1, 2, 4), 1 if ring else 0),
+                Parameter("waves", (0, 1, 2, 4), guess.waves),
                 Parameter("stages", (1, 2) if held else (1,), 2 if ring else 1),
-                Parameter("statistics", ("two_pass", "online"), online),
+                Parameter("statistics", ("two_pass", "online"), statistics),
             )
         )
 

@@ -15,7 +15,7 @@ from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER
 from kernelwright.propose.templates.cuda_folds import Schedule
 from kernelwright.propose.templates.cuda_hold import Hold, holdable
-from kernelwright.propose.templates.cuda_kept import Kept
+from kernelwright.propose.templates.cuda_kept import Kept, divisors
 from kernelwright.propose.templates.cuda_loops import Loop
 from kernelwright.propose.templates.cuda_pointers import Pointers
 from kernelwright.propose.templates.cuda_rows import (
@@ -51,12 +51,12 @@ class RowText:
         self.pointers = Pointers(region, choice.text("load"), choice.text("store"))
         self.kept = Kept(self.schedule, self.sizes, self.pointers)
         self.team = Team.of(choice.text("team"), choice.integer("threads"))
-        self.waves = 1 if self.team.over == "grid" else choice.integer("waves")
+        self.waves = self.team.waves(choice.integer("waves"))
         self.walk = chosen_walk(self.sizes, self.reduced_dims, choice.integer("vector"))
         self.loop = self._loop(choice.integer("unroll"))
         self.hold = Hold.fitting(
             choice.text("hold"), self.loop, holdable(self.schedule, self.loop), self.team.threads,
-            f"{entry}_shared", rows=choice.integer("stages") if self.waves else 1,
+            f"{entry}_shared", choice.integer("stages") if self.waves else 1, places=max(1, self.waves),
         )  # fmt: skip
 
     def _loop(self, unroll: int) -> Loop:
@@ -76,6 +76,7 @@ class RowText:
             all_ok=all_inside(self.sizes, self.walk, place.format(0), place.format(unroll - 1)),
             decompose=self.sizes.decompose(self.reduced_dims, "c", "i"), flat="c",
             index=lambda dim: f"i{dim}", known=self.schedule.at_hand(),
+            divisors=divisors(self.schedule),
             length=row_length(self.sizes, self.walk),
         )  # fmt: skip
 
@@ -137,7 +138,8 @@ class RowText:
         if self.team.over == "grid":
             parameters.append("unsigned long long* messages")
         parameters += [f"const long long {name}" for name, _ in self.sizes.arguments]
-        bounds = f"__launch_bounds__({self.team.threads})"
+        together = f", {self.waves}" if self.team.over == "grid" and self.waves > 1 else ""
+        bounds = f"__launch_bounds__({self.team.threads}{together})"
         head = f'extern "C" __global__ void {bounds} {self.entry}({", ".join(parameters)}) {{'
         return "".join(structs) + indented([head, *body, "}"])
 
@@ -256,7 +258,7 @@ class RowText:
         loop, hold = self.loop, self.hold
         loop.held, loop.prelude = hold.text(), hold.prelude
         loop.full_unroll = hold.kind == "registers"
-        lines = self.kept.shared(0)
+        lines = [*self.kept.shared(0), *self.kept.divisors(0)]
         for number in self._numbers:
             lines += self._pass(number)
         live = "live" if self.team.rows > 1 else None
@@ -282,7 +284,8 @@ class RowText:
         wait = self.hold.wait if number == 1 else []
         lines += self.loop.fold(self.schedule.passes[number - 1], part, wait)
         lines += self._merge(number, part)
-        return [*lines, *result_lines(self.schedule, number, part), *self.kept.shared(number)]
+        lines += result_lines(self.schedule, number, part)
+        return [*lines, *self.kept.shared(number), *self.kept.divisors(number)]
 
     def _merge(self, number: int, part: str) -> list[str]:
         team, turn = self.team, "turn" if self.waves else "0"
