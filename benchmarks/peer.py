@@ -149,7 +149,7 @@ def main(root: str, folder: str) -> None:
     original, candidate = ((Path(folder) / name).read_text() for name in ("original.py", "candidate.py"))
     for name in UNUSED:
         _stand_in(name)
-    sys.path[:0] = [str(Path(root) / "src"), str(Path(root).parent / "src")]
+    sys.path.insert(0, str(Path(root) / "src"))
     evaluation = importlib.import_module("kernelbench.eval")
     begun = time.perf_counter()
     exec(compile(candidate, "<candidate>", "exec"), {})

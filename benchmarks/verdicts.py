@@ -60,7 +60,7 @@ def main() -> None:
     rows = {one: judged(problems[one], proposals[one], options.kernels) for one in problems}
     for one, row in rows.items():
         theirs = peers[one].finish() if one in peers else None
-        if theirs and theirs.get("seconds"):
+        if theirs and theirs.get("seconds") and "accepted" in row["seconds"]:
             row["ratio"] = median(theirs["seconds"]) / row["seconds"]["accepted"]["median"]
         ledger.append(
             key_of("verdicts", problems[one].hash, time.time()),

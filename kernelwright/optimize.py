@@ -11,6 +11,7 @@ budget is search time; loading, baselines and the final judgement come on top an
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ from kernelwright.search.base import STRATEGIES, Budget
 from kernelwright.search.campaign import Campaign, open_proposals
 from kernelwright.search.diagnosis import Diagnosis, diagnosed
 from kernelwright.search.loop import Outcome
-from kernelwright.search.prestarted import Prestarted
+from kernelwright.search.prestarted import CORES_TO_PRESTART, Prestarted
 from kernelwright.search.report import report
 from kernelwright.search.session import Session
 from kernelwright.store import open_store
@@ -169,7 +170,7 @@ def _proposals(run: Run) -> Iterator[Callable[[], Proposals] | None]:
 
 @contextmanager
 def _prestarted(target: Target) -> Iterator[Prestarted | None]:
-    if target.name == "cpu":
+    if target.name == "cpu" or len(os.sched_getaffinity(0)) < CORES_TO_PRESTART:
         yield None
         return
     with closing(Prestarted(target)) as prestarted:

@@ -10,6 +10,11 @@ region, on cores that the other worker's call is then timed on. `docs/design/pla
 
 from __future__ import annotations
 
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
+
+from kernelwright.core.config import cache_dir
+
 COMPILERS = 4
 """Processes that compile for one worker on a GPU."""
 
@@ -35,3 +40,15 @@ def device_environment() -> dict[str, str]:
     compiling at once.
     """
     return {"TORCHINDUCTOR_COMPILE_THREADS": str(COMPILERS)}
+
+
+def bytecode_environment() -> dict[str, str]:
+    """Variables for any worker: where Python keeps bytecode, if torch has none beside its sources.
+
+    Some images are made without, in folders that nobody may write to. Then each process compiles the
+    sources of torch anew, which takes longer than all else that a start does.
+    """
+    found = find_spec("torch")
+    if found is None or found.origin is None or Path(cache_from_source(found.origin)).exists():
+        return {}
+    return {"PYTHONPYCACHEPREFIX": str(cache_dir() / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}

@@ -19,7 +19,11 @@ from kernelwright.execute.known_good import known_good
 from kernelwright.execute.native import PATH_VARIABLE, compiled
 from kernelwright.execute.replies import failure_in
 from kernelwright.execute.reports import CandidateFailed, Failure
-from kernelwright.execute.worker_environment import device_environment, timed_environment
+from kernelwright.execute.worker_environment import (
+    bytecode_environment,
+    device_environment,
+    timed_environment,
+)
 from kernelwright.sandbox import CallFailed, Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
 
 OPS = "kernelwright.execute.ops"
@@ -190,9 +194,10 @@ class Workers:
 
     def _start(self, limits: Limits | None) -> None:
         preload = ("torch", OPS)
-        env = {PATH_VARIABLE: str(compiled())}
+        env = {PATH_VARIABLE: str(compiled()), **bytecode_environment()}
         if self.target.name == "cuda":
-            self.reference = Worker.start("reference", Limits.trusted(), None, env, preload, wait=False)
+            also = (*preload, "torch.export._trace")
+            self.reference = Worker.start("reference", Limits.trusted(), None, env, also, wait=False)
             self.candidate = standby("candidate")
             return
         self.arena = Arena()
@@ -206,6 +211,6 @@ class Workers:
 
 def standby(name: str) -> Worker:
     """Begin a process for candidates and baselines on a GPU; its first call waits until it is ready."""
-    env = {PATH_VARIABLE: str(compiled()), **device_environment()}
+    env = {PATH_VARIABLE: str(compiled()), **bytecode_environment(), **device_environment()}
     preload = ("torch", OPS, "torch._inductor.compile_fx")
     return Worker.start(name, Limits.trusted(), None, env, preload, wait=False)

@@ -32,6 +32,7 @@ WINDOW_US = 250.0
 CYCLES_PER_US = 2000
 """Upper bound of a GPU's clock, to turn a lead into cycles of a spin."""
 LEAD_MARGIN_US = 50.0
+NULL_WINDOWS = 21
 PATIENT_S = 120.0
 """Longest time for one block of windows."""
 
@@ -69,7 +70,7 @@ class DeviceClock:
         return taken
 
     def _null(self) -> tuple[float, float]:
-        windows = self._ask("null_windows", count=41, lead_cycles=self._lead_cycles)
+        windows = self._ask("null_windows", count=NULL_WINDOWS, lead_cycles=self._lead_cycles)
         return float(np.median(windows)), float(np.quantile(windows, 0.95))
 
     def _clock_facts(self) -> dict[str, Any]:

@@ -20,6 +20,8 @@ _TINY = {torch.float64: 1e-200, torch.float32: 1e-30, torch.bfloat16: 1e-30, tor
 _OFFSET = {torch.float64: 1e6, torch.float32: 1e3, torch.bfloat16: 1e2, torch.float16: 1e2}
 _SPREAD = {torch.float64: 4.0, torch.float32: 2.0, torch.bfloat16: 2.0, torch.float16: 1.0}
 _NONFINITE_EVERY = 4096
+_KIND_RUN = 7
+"""Neighbouring places that would get the same value; a prime, so that rows and columns get all three."""
 
 
 def fill(tensor: torch.Tensor, name: str, seed: int) -> None:
@@ -68,7 +70,8 @@ def _nonfinite(x: torch.Tensor, generator: torch.Generator) -> None:
     count = max(3, flat.numel() // _NONFINITE_EVERY)
     where = torch.randint(flat.numel(), (count,), generator=generator, device=x.device)
     kinds = torch.tensor([float("nan"), float("inf"), float("-inf")], dtype=x.dtype, device=x.device)
-    flat[where] = kinds[torch.randint(3, (count,), generator=generator, device=x.device)]
+    # By place: a place that was drawn twice is written twice, on a GPU in any order.
+    flat[where] = kinds[where // _KIND_RUN % 3]
 
 
 def _offset(x: torch.Tensor, generator: torch.Generator) -> None:

@@ -24,6 +24,8 @@ from kernelwright.measure.stopping import RULES
 
 LARGE_BYTES = 4 << 30
 """Inputs, weights and outputs of a problem from which replicates are opened one at a time."""
+CORES_TO_PRESTART = 8
+"""With fewer, processes that start side by side only wait for each other."""
 TIMEOUT_S = 20.0
 
 

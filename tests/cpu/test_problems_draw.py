@@ -194,3 +194,15 @@ def test_sizes_of_a_window_over_two_axes() -> None:
 def test_unclear_sizes_stay_literal() -> None:
     assert express([({"n": n}, n.bit_count()) for n in (32, 33, 63)]) == 1
     assert express([({"n": 4, "m": 4}, 8), ({"n": 5, "m": 5}, 10)]) == 8
+
+
+def test_a_place_that_is_drawn_twice_holds_the_same_in_every_process() -> None:
+    """On a GPU two writes to one place come in any order, so they must write the same value."""
+    seen: dict[int, set[str]] = {}
+    for seed in range(200):
+        x = torch.empty(40)
+        fill(x, "nonfinite", seed)
+        for place in (~torch.isfinite(x)).nonzero().view(-1).tolist():
+            seen.setdefault(place, set()).add(repr(x[place].item()))
+    assert len(seen) > 30 and all(len(values) == 1 for values in seen.values())
+    assert {value for values in seen.values() for value in values} == {"nan", "inf", "-inf"}
