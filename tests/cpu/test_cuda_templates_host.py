@@ -120,6 +120,8 @@ CASES = [
     Case("column", samples.reduction((256, 75), (0,), "mean"), {"regroup": 1, "vector": 4, **SMALL}),
     Case("pointwise", samples.shifted(1024, 3), {"vector": 4, "unroll": 1, "threads": 64}),
 ]  # fmt: skip
+RINGS = [at for at, case in enumerate(CASES) if case.changes.get("stages") and case.template == "row"]
+GRID_RING = next(at for at in RINGS if CASES[at].shared_kib < 16 and CASES[at].region.name == "layernorm")
 TOLERANCE = {"float32": 1e-5, "bfloat16": 1e-2, "float16": 2e-3}
 
 
@@ -156,7 +158,7 @@ def test_as_float64_says(library: c.CDLL, at: int) -> None:
     assert memory.untouched()
 
 
-@pytest.mark.parametrize("at", [9, 12, 15, 25, 30], ids=lambda at: CASES[at].label)
+@pytest.mark.parametrize("at", [9, 12, 15, 25, 30, *RINGS], ids=lambda at: CASES[at].label)
 def test_same_bits_in_any_order_of_threads(library: c.CDLL, at: int) -> None:
     found = []
     for seed in (1, 2):
@@ -212,6 +214,8 @@ def test_variance_survives_a_large_mean(library: c.CDLL, offset: float) -> None:
         (10, "kw_copy_wait_for<0, 1>(1 - i / 4);", ""),
         (11, "kw_cluster_barrier();", "__syncthreads();"),
         (15, "waits |= static_cast<unsigned>(word >> 32) != number;", ""),
+        (GRID_RING, ", ++number", ""),
+        (GRID_RING, "slot = s;", "slot = s > 0 ? s - 1 : s + 1;"),
     ],
 )
 def test_a_missing_barrier_shows(tmp_path: Path, at: int, text: str, instead: str) -> None:

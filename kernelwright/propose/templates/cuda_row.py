@@ -27,7 +27,7 @@ from kernelwright.propose.templates.cuda_guess import (
     threads_for,
     work_of,
 )
-from kernelwright.propose.templates.cuda_hold import HOLDS, element_bytes, reused
+from kernelwright.propose.templates.cuda_hold import HOLDS, element_bytes, loaded_late, reused
 from kernelwright.propose.templates.cuda_kept import racing
 from kernelwright.propose.templates.cuda_nest import flatten
 from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, aliasing
@@ -75,13 +75,14 @@ class CudaRow:
         # To go over what is held once more is cheap, unless many blocks then have to meet twice.
         near = held and team.startswith(("lanes", "block"))
         statistics = "online" if saves and not near else "two_pass"
+        waiting = hold == "registers" or bool(loaded_late(schedule, reduced[-1]))
         return Space(
             (
                 Parameter("team", teams_for(length, held), team),
                 Parameter("threads", (64, 128, 256, 512, 1024), threads_for(team, length, widths[0])),
                 Parameter("hold", HOLDS if held else ("reload",), hold if held else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
-                Parameter("unroll", (1, 2, 4, 8), 4 if hold == "registers" else 2),
+                Parameter("unroll", (1, 2, 4, 8), 4 if waiting else 2),
                 Parameter("load", tuple(LOAD_HINTS), "cached"),
                 Parameter("store", tuple(STORE_HINTS), "cached"),
                 Parameter("waves", (0, 1, 2, 4), guess.waves),
