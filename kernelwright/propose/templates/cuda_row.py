@@ -1,10 +1,13 @@
 """Reductions along contiguous memory in one launch: each row is read once where it can be held.
 
 A row belongs to a *team*: some lanes of a warp, a block, a cluster of blocks that exchange partial
-states through distributed shared memory, or (for rows of many megabytes) a set of co-resident blocks
-of a cooperative launch that exchange them through global memory. The team folds each pass, merges in
-fixed order, and goes on; between passes it holds the row in registers or shared memory, or reads it
-again, in alternating direction so that the second read begins in what the caches still have.
+states through distributed shared memory, or a set of blocks of a cooperative launch that exchange them
+through global memory. The team folds each pass, merges in fixed order, and goes on; between passes it
+holds the row in registers or shared memory, or reads it again, in alternating direction so that the
+second read begins in what the caches still have.
+
+Blocks wait for each other only where all that are waited for are at work: those of a cluster start
+together, and a cooperative launch starts only if the device has room for all of its blocks.
 
 The row length is a literal of the source; the number of rows is not. Not here: rows that many blocks
 must share without being co-resident (`cuda_channel`), and strided reductions (`cuda_column`).
@@ -75,14 +78,14 @@ class CudaRow:
         # To go over what is held once more is cheap, unless many blocks then have to meet twice.
         near = held and team.startswith(("lanes", "block"))
         statistics = "online" if saves and not near else "two_pass"
-        waiting = hold == "registers" or bool(loaded_late(schedule, reduced[-1]))
+        late = bool(loaded_late(schedule, reduced[-1])) and guess.waves < 2
         return Space(
             (
                 Parameter("team", teams_for(length, held), team),
                 Parameter("threads", (64, 128, 256, 512, 1024), threads_for(team, length, widths[0])),
                 Parameter("hold", HOLDS if held else ("reload",), hold if held else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
-                Parameter("unroll", (1, 2, 4, 8), 4 if waiting else 2),
+                Parameter("unroll", (1, 2, 4, 8), 4 if late or hold == "registers" else 2),
                 Parameter("load", tuple(LOAD_HINTS), "cached"),
                 Parameter("store", tuple(STORE_HINTS), "cached"),
                 Parameter("waves", (0, 1, 2, 4), guess.waves),
