@@ -1,7 +1,8 @@
 """Findings that make a task weak: an answer that does not depend on the question.
 
 Two kinds of evidence. From the graph: no path from an input to any output. From draws: the outputs
-are one value, or the same for two draws, or the same when one input alone is drawn again. Values
+are one value, or the same for two draws, or the same when one input alone is drawn again, or, in
+float64, differ by less than eager's own error. Values
 count as the same within a millionth, so that an answer which is constant but for rounding is found.
 """
 
@@ -14,7 +15,8 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from kernelwright.graph.capture import Captured
+from kernelwright.graph.capture import Captured, capture
+from kernelwright.graph.oracle import oracle
 from kernelwright.problems.reference import Reference
 
 _SAME = 1e-6
@@ -50,8 +52,28 @@ def weak_answers(reference: Reference) -> Iterator[str]:
             yield f"every element of output '{name}' has the same value"
         elif _same(a, b):
             yield f"output '{name}' is the same for two draws of the inputs"
+    if reference.problem.random == "none" and "not_captured" not in reference.problem.notes:
+        yield from only_rounding(reference)
     if not all(_same(a, b) for _, a, b in outputs):
         yield from _inputs_that_do_not_matter(reference, first)
+
+
+def only_rounding(reference: Reference) -> Iterator[str]:
+    """Sentences for outputs that, in float64, differ between draws by less than eager's own error.
+
+    A mean over a normalized tensor is one: what is returned is the rounding error of a constant.
+    """
+    draws = [reference.draw(1), reference.draw(2)]
+    weights = {name: tensor.clone() for name, tensor in reference.weights().items()}
+    wide = oracle(capture(reference.module, draws[0]))
+    found = _run(reference, draws[0])
+    first, second = wide(draws[0], weights), wide(draws[1], weights)
+    names = [spec.name for spec in reference.problem.outputs]
+    for name, eager, a, b in zip(names, found, first, second, strict=False):
+        if a.is_floating_point() and a.numel() and bool(a.isfinite().all()):
+            error, signal = (eager - a).abs().max(), max((a - b).abs().max(), (a - a.mean()).abs().max())
+            if signal < error:
+                yield f"output '{name}' holds nothing but rounding error"
 
 
 def repeats(reference: Reference) -> bool:
