@@ -178,8 +178,8 @@ def _prestarted(target: Target) -> Iterator[Prestarted | None]:
 
 
 def _check_seconds(what: str, seconds: float) -> None:
-    if not (math.isfinite(seconds) and seconds >= 0):
-        raise UsageError(f"{what} of {seconds} s is given; give a finite number of seconds, 0 or more")
+    if not (isinstance(seconds, int | float) and math.isfinite(seconds) and seconds >= 0):
+        raise UsageError(f"{what} of {seconds!r} s is given; give a finite number of seconds, 0 or more")
 
 
 @contextmanager

@@ -111,6 +111,11 @@ def _returned(captured: Captured | None, origin: Origin) -> list[torch.Tensor]:
         raise ProblemError(
             f"reference of '{origin.name}' returns no tensor; forward must return at least one"
         )
+    if not all(isinstance(size, int) for tensor in tensors for size in tensor.shape):
+        raise ProblemError(
+            f"an output of '{origin.name}' has a shape that depends on values; "
+            "give a reference whose shapes follow from those of its inputs"
+        )
     return tensors
 
 

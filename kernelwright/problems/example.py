@@ -7,6 +7,7 @@ Integers and booleans stay the example's unless their shape changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,8 +83,11 @@ def _fresh(leaf: torch.Tensor, shape: tuple[int, ...], device: torch.device) -> 
     leaf = leaf.detach().to(device)
     if not leaf.is_floating_point() and tuple(leaf.shape) == shape:
         return leaf.clone()
-    chosen = torch.randint(max(leaf.numel(), 1), shape, device=device)
-    return leaf.reshape(-1)[chosen] if leaf.numel() else torch.zeros(shape, dtype=leaf.dtype, device=device)
+    if not leaf.numel():
+        return torch.zeros(shape, dtype=leaf.dtype, device=device)
+    chosen = torch.randint(leaf.numel(), (math.prod(shape),), device=device)
+    # A one-dimensional index always copies; one without dimensions would give a view of the example.
+    return leaf.reshape(-1)[chosen].reshape(shape)
 
 
 def _name(place: Place, taken: Mapping[str, SizeGroup]) -> str:

@@ -67,6 +67,8 @@ def _identified(origin: Origin, base: Outline, device: str) -> Problem:
 
 def open_origin(source: Any, inputs: Any, mode: Mode | None) -> Origin:
     """Which kind of source it is; ProblemError says what is allowed."""
+    if mode not in (None, "train", "eval"):
+        raise ProblemError(f"mode {mode!r} is given; allowed: 'train', 'eval', or None for the source's own")
     if isinstance(source, str) and ":" in source and not Path(source).exists():
         return _path_origin(source, inputs, mode)
     if isinstance(source, str | os.PathLike):

@@ -66,6 +66,8 @@ class Reference:
             arguments = moved(self._origin.arguments(self.workload.axes), self.device)
         if draw == "file":
             return list(arguments)
+        # What the source gives may be its own, the same each time: it is not to be filled with this draw.
+        arguments = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, arguments)
         floats = (leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor))
         for number, tensor in enumerate(floats):
             if tensor.is_floating_point():
