@@ -127,10 +127,12 @@ class Worker:
         with self._lock:
             if self._layers is not None:
                 return
-            spec = self._spec
-            setup = {"limits": asdict(spec.limits), "cpus": spec.cpus, "preload": spec.preload}
+            if self._process.ended is not None:
+                raise self._not_running(self._process.ended)
             try:
-                layers = self._result(self._exchange(SETUP, encode(setup), spec.start_timeout_s, "its start"))
+                with self._answered("its start", self._spec.start_timeout_s):
+                    reply = self._due(SETUP, self._spec.start_timeout_s)
+                layers = self._result(reply)
             except CallFailed as error:
                 self.stop()
                 raise EnvironmentFault(f"worker '{self.name}' cannot start: {error}") from error
@@ -169,20 +171,33 @@ class Worker:
         self._process = Process(environment_for(spec.limits, spec.env), spec.pass_fds, spec.limits)
         self._channel = Channel(self._process.channel, spec.limits.reply_bytes)
         self._at_end = weakref.finalize(self, self._process.end)
+        setup = {"limits": asdict(spec.limits), "cpus": spec.cpus, "preload": spec.preload}
+        # At once, so that workers that are started one after the other get ready side by side.
+        with self._answered("its start", spec.start_timeout_s):
+            self._channel.send(SETUP, encode(setup), spec.start_timeout_s)
 
     def _exchange(self, number: int, request: bytes, timeout_s: float, what: str) -> Any:
         """Send a frame and take the reply that is due; else end the worker and say why."""
         if self._process.ended is not None:
             raise self._not_running(self._process.ended)
+        with self._answered(what, timeout_s):
+            self._channel.send(number, request, timeout_s)
+            return self._due(number, timeout_s)
+
+    def _due(self, number: int, timeout_s: float) -> Any:
+        """The reply to this request."""
+        answered, payload = self._channel.receive(timeout_s)
+        if answered != number:
+            raise ProtocolError(f"a reply to call {answered} instead of {number}")
+        return decode(payload)
+
+    @contextmanager
+    def _answered(self, what: str, timeout_s: float) -> Iterator[None]:
+        """End the worker, and say why, if the block does not get the reply that was due."""
         finished = False
         try:
-            self._channel.send(number, request, timeout_s)
-            answered, payload = self._channel.receive(timeout_s)
-            if answered != number:
-                raise ProtocolError(f"a reply to call {answered} instead of {number}")
-            reply = decode(payload)
+            yield
             finished = True
-            return reply
         except TimeoutError:
             raise self._timed_out(timeout_s, what) from None
         except ChannelClosed:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -115,4 +115,13 @@ def _widened(counts: list[int], peaks: list[float], like: int) -> list[float]:
         while upto[last] - upto[first] < like and last - first < len(occupied):
             first, last = max(first - 1, 0), min(last + 1, len(occupied))
         table[index] = max(peaks[bin_] for bin_ in occupied[first:last])
+    return _filled(table, occupied)
+
+
+def _filled(table: list[float], occupied: list[int]) -> list[float]:
+    """Bins that look empty get what the nearest occupied one has: where not every value was looked at,
+    a rare magnitude may have been missed."""
+    edges = [(a + b) // 2 + 1 for a, b in pairwise(occupied)]
+    for index, first, end in zip(occupied, [1, *edges], [*edges, len(table)], strict=False):
+        table[first:end] = [table[index]] * (end - first)
     return table

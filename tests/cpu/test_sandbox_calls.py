@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,17 @@ def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
 def test_a_call_returns_json_and_keeps_state(worker: Worker) -> None:
     assert worker.call(F + "echo", a=[1, 2.5, None], b={"c": "é"}) == {"a": [1, 2.5, None], "b": {"c": "é"}}
     assert [worker.call(F + "count") for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_worker_that_nobody_waits_for_gets_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leaves_a_mark.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w').close()")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Worker.start("side", Limits.trusted(), preload=("leaves_a_mark",), wait=False) as worker:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "mark").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert worker.call(F + "count") == 1
 
 
 def test_a_long_request_and_a_long_reply_arrive_whole(worker: Worker) -> None:

@@ -200,6 +200,13 @@ def test_an_envelope_never_lies_below_the_error_itself(values: list[float], like
     assert all(found >= error for found, error in zip(envelope(values, errors, like), errors, strict=True))
 
 
+def test_a_magnitude_that_was_not_looked_at_has_its_neighbours_envelope() -> None:
+    found = Envelope(1)
+    found.add(*torch.tensor([[1e-6, 1.0], [1e-8, 0.5]], dtype=torch.float64))
+    rare = torch.tensor([1e-9, 1e-5, 0.1, 1e9, 0.0], dtype=torch.float64)
+    assert found.table()[magnitude_bins(rare)].tolist() == [1e-8, 1e-8, 0.5, 0.5, 0.0]
+
+
 def test_exact_zeros_borrow_no_error() -> None:
     assert envelope([0.0, 1.0, 1.5], [0.0, 0.25, 0.5], 1024) == [0.0, 0.5, 0.5]
 
