@@ -17,7 +17,7 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };

@@ -43,9 +43,9 @@ def reused(schedule: Schedule) -> list[int]:
     ]
 
 
-def loaded_late(schedule: Schedule, inner: int) -> list[int]:
-    """Load nodes that only the stores need, and that differ along dimension `inner`: weights of a norm."""
-    held = reused(schedule)
+def loaded_late(schedule: Schedule) -> list[int]:
+    """Load nodes that only the stores need and that differ along the innermost dimension, as weights do."""
+    held, inner = reused(schedule), len(schedule.region.dims) - 1
     found = schedule.loads_in(schedule.region.stores[at].value for at in schedule.full_stores)
     accesses = {at: node.access for at in found if isinstance(node := schedule.region.nodes[at], Load)}
     return [at for at, access in accesses.items() if at not in held and access.strides[inner] != 0]

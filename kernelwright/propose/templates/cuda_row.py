@@ -78,7 +78,7 @@ class CudaRow:
         # To go over what is held once more is cheap, unless many blocks then have to meet twice.
         near = held and team.startswith(("lanes", "block"))
         statistics = "online" if saves and not near else "two_pass"
-        late = bool(loaded_late(schedule, reduced[-1])) and guess.waves < 2
+        late = bool(loaded_late(schedule)) and guess.waves < 2
         return Space(
             (
                 Parameter("team", teams_for(length, held), team),
