@@ -205,6 +205,8 @@ def at_scale() -> dict[str, Region]:
         "transposed": transposed((4096, 4096)),
         "softmax_393216": softmax((4096, 393216)),
         "softmax_128": softmax((65536, 128)),
+        "softmax_1024": softmax((262144, 1024)),
+        "log_softmax_50257": softmax((8192, 50257), True),
         "log_softmax_4096": softmax((4096, 4096), True),
         "log_softmax_1001_fp16": softmax((4096, 1001), True, "float16"),
         "layernorm_4m": layernorm((16, 64, 256, 256), 3),

@@ -79,13 +79,14 @@ class CudaRow:
         near = held and team.startswith(("lanes", "block"))
         statistics = "online" if saves and not near else "two_pass"
         late = bool(loaded_late(schedule)) and guess.waves < 2
+        unroll = (8 if team.startswith("lanes") else 4) if hold == "registers" else 4 if late else 2
         return Space(
             (
                 Parameter("team", teams_for(length, held), team),
                 Parameter("threads", (64, 128, 256, 512, 1024), threads_for(team, length, widths[0])),
                 Parameter("hold", HOLDS if held else ("reload",), hold if held else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
-                Parameter("unroll", (1, 2, 4, 8), 4 if late or hold == "registers" else 2),
+                Parameter("unroll", (1, 2, 4, 8), unroll),
                 Parameter("load", tuple(LOAD_HINTS), "cached"),
                 Parameter("store", tuple(STORE_HINTS), "cached"),
                 Parameter("waves", (0, 1, 2, 4), guess.waves),
