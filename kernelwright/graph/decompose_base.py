@@ -49,3 +49,15 @@ def moments(x: Tensor, dims: list[int]) -> tuple[Tensor, Tensor, Tensor]:
     mean = aten.mean.dim(x, dims, True)
     deviation = aten.sub.Tensor(x, mean)
     return mean, aten.mean.dim(aten.mul.Tensor(deviation, deviation), dims, True), deviation
+
+
+def unbiased(variance: Tensor, count: int, lost: float) -> Result:
+    """A biased variance of `count` elements with `lost` degrees of freedom less.
+
+    The number of elements stands in the graph as it is, so that it can be told to be one.
+    """
+    if not lost:
+        return variance
+    total = aten.full.default([], count, dtype=variance.dtype, device=variance.device)
+    left = count - int(lost) if lost == int(lost) else count - lost
+    return aten.mul.Tensor(variance, aten.div.Tensor(total, max(left, 0)))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from kernelwright.graph.decompose_base import Table, Tensor, aten, like, moments, widened
+from kernelwright.graph.decompose_base import Table, Tensor, aten, like, moments, unbiased, widened
 
 NORMS = Table()
 
@@ -68,13 +67,12 @@ def _batch_norm_train(
         return y, mean, rstd, aten.clone.default(running_mean), aten.clone.default(running_var)
     y, mean, variance, rstd = _normalized(widened(x), _but_channel(x), eps)
     count = x.numel() // x.shape[1] if x.shape[1] else 0
-    unbiased = aten.mul.Tensor(_flat(variance), count / (count - 1) if count > 1 else math.nan)
     return (
         like(_affine(y, weight, bias, _channel(x)), x.dtype),
         _flat(mean),
         _flat(rstd),
         _running(running_mean, _flat(mean), momentum),
-        _running(running_var, unbiased, momentum),
+        _running(running_var, unbiased(_flat(variance), count, 1), momentum),
     )
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 import torch
 
-from kernelwright.graph.decompose_base import Result, Table, Tensor, aten, dims_of, like, moments, widened
+from kernelwright.graph.decompose_base import (
+    Result,
+    Table,
+    Tensor,
+    aten,
+    dims_of,
+    like,
+    moments,
+    unbiased,
+    widened,
+)
 
 REDUCTIONS = Table()
 
@@ -46,9 +56,7 @@ def _var(
     dims = dims_of(x, dim)
     _, variance, _ = moments(widened(x), dims)
     count = math.prod(x.shape[d] for d in dims)
-    lost = 1 if correction is None else correction
-    if lost:
-        variance = aten.mul.Tensor(variance, count / (count - lost) if count > lost else math.nan)
+    variance = unbiased(variance, count, 1 if correction is None else correction)
     return like(variance if keepdim else aten.squeeze.dims(variance, dims), x.dtype)
 
 

@@ -47,6 +47,8 @@ _REDUCTIONS: dict[str, ReduceOp] = {
 
 _REPEATS = 4
 """How often a costly operation may be repeated rather than kept in a buffer."""
+_COUNTED = 16
+"""Reduced elements from which an integer literal that equals their number is taken to be it."""
 
 
 def is_reduction(node: fx.Node) -> bool:
@@ -81,6 +83,7 @@ class Lowering:
     _nodes: list[Node] = field(default_factory=list)
     _number: dict[Node, int] = field(default_factory=dict)
     _written: dict[fx.Node, int] = field(default_factory=dict)
+    _count: int = 0
 
     def region(self, name: str) -> Region:
         """The loop nest; Mismatch if there is none."""
@@ -91,6 +94,7 @@ class Lowering:
             self._view(node, members)
         reduced = self._one_reduction()
         factors = self._factors()
+        self._count = self.atoms.extent(tuple(reduced)) if reduced else 0
         self._check(factors, reduced)
         self._check_repeated(factors, reduced)
         for node in self.group:
@@ -197,7 +201,7 @@ class Lowering:
     def value(self, argument: Any, dtype: Dtype) -> int:
         """Index of an operand's value, converted to `dtype`."""
         if not isinstance(argument, fx.Node):
-            return self.const(argument, dtype)
+            return self._literal(argument, dtype)
         at, have = self._operand(argument)
         if isinstance(self._nodes[at], Const):
             return self.const(self._nodes[at].value, dtype)  # type: ignore[union-attr]
@@ -207,6 +211,17 @@ class Lowering:
         """Index of a literal."""
         kind: type[int | float | bool] = bool if dtype == "bool" else float if dtype in FLOATS else int
         return self._add(Const(kind(value), dtype))
+
+    def _literal(self, value: Number, dtype: Dtype) -> int:
+        """A literal argument; the number of reduced elements, or one less, is said as that.
+
+        Where it is so by chance the kernel is still right, and at other sizes the nests are seen to differ.
+        """
+        lost = self._count - value
+        if type(value) is not int or self._count < _COUNTED or dtype not in FLOATS or lost not in (0, 1):
+            return self.const(value, dtype)
+        size = self._add(SizeOf((), dtype))
+        return self.apply("sub", (size, self.const(1, dtype)), dtype) if lost else size
 
     def index(self, node: fx.Node) -> int:
         """Position along the only dimension of `node`; an `Index` holds its *factor* until `Nest`."""

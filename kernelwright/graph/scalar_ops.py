@@ -159,7 +159,7 @@ def _copy(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
 
 def _full(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
     fill = node.args[0] if op_name(node) == "scalar_tensor" else node.args[1]
-    return writer.const(fill, dtype)  # type: ignore[arg-type]
+    return writer.value(fill, dtype)
 
 
 def _copy_into(node: fx.Node, writer: Writer, dtype: Dtype) -> int:

@@ -1,8 +1,10 @@
 """`Proposals`: all kernels that the templates can write for one problem.
 
-The graph is cut once. For every loop nest the templates that can serve it share a space: a parameter
-says which template, the others are each template's own under `<region>.<template>.`. The product over
-the nests is the space of the problem; a choice becomes one kernel with one source file and one plan.
+The graph is cut once, for any value of the axes along which it only repeats itself where it can be seen
+at other sizes (`graph.generalize`), else for its own sizes. For every loop nest the templates that can
+serve it share a space: a parameter says which template, the others are each template's own under
+`<region>.<template>.`. The product over the nests is the space of the problem; a choice becomes one
+kernel with one source file and one plan.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.graph.capture import Captured
 from kernelwright.graph.cut import CopyStep, Partition, cut
+from kernelwright.graph.generalize import Elsewhere, generalize
 from kernelwright.graph.library_steps import LibraryStep
 from kernelwright.graph.loops import Region
 from kernelwright.propose import TEMPLATES
@@ -38,9 +41,15 @@ class Proposals:
     """For each region, in order of preference."""
 
     @classmethod
-    def open(cls, problem: Problem, captured: Captured, target: Target) -> Proposals:
-        """Cut the graph and find templates; ProblemError if a loop nest has none."""
-        partition = cut(captured, problem.axis_sizes)
+    def open(
+        cls, problem: Problem, captured: Captured, target: Target, elsewhere: Elsewhere | None = None
+    ) -> Proposals:
+        """Cut the graph and find templates; ProblemError if a loop nest has none.
+
+        `elsewhere` captures the problem at other axis values; without it kernels serve these sizes only.
+        """
+        axes = problem.axis_sizes
+        partition = generalize(captured, axes, elsewhere) if elsewhere else cut(captured, axes)
         if not partition.regions:
             raise ProblemError(
                 f"'{problem.name}' is library calls only; there is no loop nest to propose for"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -137,6 +138,7 @@ class Campaign:
 
 def open_proposals(problem: Problem, target: Target) -> Proposals:
     """Trace the reference on shapes alone and cut its graph; ProblemError says why that cannot be done."""
+    from kernelwright.problems.elsewhere import captured_at
     from kernelwright.problems.origin import origin_of
     from kernelwright.problems.outline import outline
     from kernelwright.problems.trace import traced
@@ -145,7 +147,7 @@ def open_proposals(problem: Problem, target: Target) -> Proposals:
     captured, reason = traced(origin, outline(origin, problem.base.axes))
     if captured is None:
         raise ProblemError(reason)
-    return Proposals.open(problem, captured, target)
+    return Proposals.open(problem, captured, target, partial(captured_at, origin))
 
 
 def _best_first(trials: Iterable[Trial], target: Target) -> list[Trial]:

@@ -3,6 +3,9 @@
 Loops are either outside the vector loop, which runs along dimension `inner`, or are it. A node that
 does not vary along `inner` is a single value, declared as `t<number>`; one that does is lanes. What
 lanes need of single values is spread (`s<number>`) before the vector loop begins.
+
+Sizes and strides that are numbers are literals of the text. Those that are expressions are computed
+from the axes they name, which the entry takes as `n_<axis>`; along `inner` all strides are numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.core.dtypes import Dtype
-from kernelwright.core.plan import BufferArg, Call
+from kernelwright.core.expr import Expr
+from kernelwright.core.plan import BufferArg, Call, IntArg
 from kernelwright.graph.loops import (
     Access,
     Apply,
@@ -25,6 +29,7 @@ from kernelwright.graph.loops import (
     Store,
     operands,
 )
+from kernelwright.propose.templates.cpp_sizes import axes_of, product, text_of
 from kernelwright.propose.templates.cpp_text import C_TYPES, Text, literal, load, operation, store, value_type
 
 _LANE_TYPES = frozenset({"float32", "bool"})
@@ -47,6 +52,7 @@ class Body:
         self.varies = self._variation()
         self.lanes = self.inner is not None and self._has_lanes()
         self.pointers = self._pointers()
+        self.axes = axes_of(self.region)
 
     # ---- what varies along what
 
@@ -106,15 +112,17 @@ class Body:
         types = {node.access.buffer: node.dtype for node in self.region.nodes if isinstance(node, Load)}
         types.update({item.access.buffer: item.dtype for item in self.region.stores})
         written = {item.access.buffer for item in self.region.stores}
-        parameters = (
+        parameters = [
             f"{'' if name in written else 'const '}{C_TYPES[types[name]]} *{pointer}"
             for name, pointer in self.pointers.items()
-        )
+        ]
+        parameters += [f"int64_t {text_of(axis)}" for axis in self.axes]
         return f'extern "C" void {self.entry}({", ".join(parameters)}) {{'
 
     def call(self) -> Call:
         """The plan step that calls the entry."""
-        return Call(entry=self.entry, args=tuple(BufferArg(buffer=name) for name in self.pointers))
+        buffers = (BufferArg(buffer=name) for name in self.pointers)
+        return Call(entry=self.entry, args=(*buffers, *(IntArg(value=axis) for axis in self.axes)))
 
     # ---- nodes
 
@@ -169,10 +177,7 @@ class Body:
             case Apply():
                 return operation(node.op, [self.name(arg) for arg in node.args], node.dtype)
             case SizeOf(dims=dims):
-                extent = 1
-                for dim in dims:
-                    extent *= self.region.dims[dim].extent
-                return f"{value_type(node.dtype)}({extent})"
+                return f"{value_type(node.dtype)}({self.count(dims)})"
             case Const():
                 return literal(node)
         assert isinstance(node, Index)
@@ -222,8 +227,8 @@ class Body:
         assert self.inner is not None
         match node:
             case Load(access=access):
-                step = int(access.strides[row[0]]) * row[1] if row else 0
-                pointer = f"p{at} + {step}" if step else f"p{at}"
+                step = product([access.strides[row[0]], row[1]]) if row else "0"
+                pointer = f"p{at} + {step}" if step != "0" else f"p{at}"
                 return load(node.dtype, pointer, int(access.strides[self.inner]), "j", "lanes")
             case Apply():
                 args = [self.name(arg, lanes=self.lanes) for arg in node.args]
@@ -263,9 +268,9 @@ class Body:
         for dim, stride in enumerate(access.strides):
             if stride and dim != without:
                 index = (shifts or {}).get(dim, f"i{dim}")
-                terms.append(index if stride == 1 else f"{index} * {stride}")
+                terms.append(index if stride == 1 else f"{index} * {text_of(stride)}")
         if access.offset:
-            terms.append(str(access.offset))
+            terms.append(text_of(access.offset))
         return " + ".join(terms)
 
     def point(self, nodes: Iterable[int], stores: Sequence[tuple[int, Store]] = ()) -> None:
@@ -292,13 +297,26 @@ class Body:
             return
         self.text.line(f"int64_t rest = {flat};")
         for dim in reversed(dims[1:]):
-            extent = self.region.dims[dim].extent
-            self.text.line(f"const int64_t i{dim} = rest % {extent};")
-            self.text.line(f"rest /= {extent};")
+            size = self.size(dim)
+            self.text.line(f"const int64_t i{dim} = rest % {size};")
+            self.text.line(f"rest /= {size};")
         self.text.line(f"const int64_t i{dims[0]} = rest;")
 
+    def size(self, dim: int) -> str:
+        """Text of the size of a dimension."""
+        return text_of(self.region.dims[dim].size)
+
+    def count(self, dims: Iterable[int], *others: Expr) -> str:
+        """Text of the product of the sizes of `dims`, and of other numbers."""
+        return product([*(self.region.dims[dim].size for dim in dims), *others])
+
+    def tiles(self, dim: int, tile: int) -> Expr:
+        """How many tiles a dimension has, the last one perhaps shorter; at least one."""
+        size = self.region.dims[dim].size
+        return max(1, -(-size // tile)) if isinstance(size, int) else f"({size} + {tile - 1}) // {tile}"
+
     def extent(self, dims: Iterable[int]) -> int:
-        """Product of the sizes of `dims`."""
+        """Product of the sizes of `dims` at the base workload: for choices, not for the text."""
         product = 1
         for dim in dims:
             product *= self.region.dims[dim].extent

@@ -15,6 +15,7 @@ from kernelwright.graph.loops import Reduce, Region, operands
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
+from kernelwright.propose.templates.cpp_sizes import text_of
 from kernelwright.propose.templates.cpp_sweep import FEW, Numbered, stores_parameter, sweep
 from kernelwright.propose.templates.cpp_text import FOLD_OPS, HEADER
 
@@ -96,18 +97,17 @@ class _Columns:
     def write(self) -> None:
         body, text = self.body, self.text
         assert body.inner is not None
-        size = body.region.dims[body.inner].extent
-        tiles = max(1, -(-size // self.tile))
+        size, tiles = body.size(body.inner), body.tiles(body.inner, self.tile)
         text.open(body.signature())
         if body.extent(range(len(body.region.dims))) >= FEW:
             text.line("#pragma omp parallel")
         text.open("{")
         self._arrays()
-        text.line(f"const kw::Share part = kw::share({body.extent(self.outer) * tiles});")
+        text.line(f"const kw::Share part = kw::share({body.count(self.outer, tiles)});")
         text.open("for (int64_t item = part.begin; item < part.end; ++item) {")
-        text.line(f"const int64_t lo = item % {tiles} * {self.tile};")
+        text.line(f"const int64_t lo = item % {text_of(tiles)} * {self.tile};")
         text.line(f"const int64_t hi = lo + {self.tile} < {size} ? lo + {self.tile} : {size};")
-        body.decode(self.outer, f"item / {tiles}")
+        body.decode(self.outer, f"item / {text_of(tiles)}")
         self._singles(0)
         self._kept(0)
         for number in range(body.passes):
@@ -145,7 +145,7 @@ class _Columns:
             text.line(f"kw::begin<kw::{self._op(at)}>(now{at}.at, all{at}.at, hi - lo);")
         *loops, last = self.reduced
         for dim in loops:
-            text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.region.dims[dim].extent}; ++i{dim}) {{")
+            text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.size(dim)}; ++i{dim}) {{")
         self._rows(folds, last)
         for _ in loops:
             text.close()
@@ -160,9 +160,9 @@ class _Columns:
         nodes = body.closure(arguments, [*self.known, *self.kept_arrays])
         narrow, wide = [at for at in nodes if not body.wide(at)], [at for at in nodes if body.wide(at)]
         rows = 1 if any(dim in body.varies[at] for at in narrow) else self.choice.integer("rows")
-        extent, block = body.region.dims[dim].extent, 16 * rows
-        text.open(f"for (int64_t block = 0; block < {extent}; block += {block}) {{")
-        text.line(f"const int64_t end = block + {block} < {extent} ? block + {block} : {extent};")
+        size, block = body.size(dim), 16 * rows
+        text.open(f"for (int64_t block = 0; block < {size}; block += {block}) {{")
+        text.line(f"const int64_t end = block + {block} < {size} ? block + {block} : {size};")
         text.line(f"int64_t i{dim} = block;")
         for count in dict.fromkeys((rows, 1)):
             text.open(f"for (; i{dim} + {count} <= end; i{dim} += {count}) {{")
@@ -260,7 +260,7 @@ class _Columns:
         stores: Numbered = [(at, item) for at, item in enumerate(body.region.stores) if item in written]
         text.open("{")
         for dim in self.reduced:
-            text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.region.dims[dim].extent}; ++i{dim}) {{")
+            text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.size(dim)}; ++i{dim}) {{")
         arrays = {at: self._place(at) for at in self.kept_arrays if body.region.phases[at] <= number}
         sweep(body, self.choice, stores, (), self.known, arrays)
         for _ in self.reduced:

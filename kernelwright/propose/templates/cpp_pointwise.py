@@ -11,6 +11,7 @@ from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
+from kernelwright.propose.templates.cpp_sizes import text_of
 from kernelwright.propose.templates.cpp_sweep import FEW, stores_parameter, sweep
 from kernelwright.propose.templates.cpp_text import HEADER
 
@@ -50,16 +51,16 @@ class CppPointwise:
 
     def _tiles(self, body: Body, choice: Choice, inner: int) -> None:
         text, outer = body.text, list(range(inner))
-        size, tile = body.region.dims[inner].extent, choice.integer("tile")
-        tiles = max(1, -(-size // tile))
+        size, tile = body.size(inner), choice.integer("tile")
+        tiles = body.tiles(inner, tile)
         if body.extent(range(inner + 1)) >= FEW:
             text.line("#pragma omp parallel")
         text.open("{")
-        text.line(f"const kw::Share part = kw::share({body.extent(outer) * tiles});")
+        text.line(f"const kw::Share part = kw::share({body.count(outer, tiles)});")
         text.open("for (int64_t item = part.begin; item < part.end; ++item) {")
-        text.line(f"const int64_t lo = item % {tiles} * {tile};")
+        text.line(f"const int64_t lo = item % {text_of(tiles)} * {tile};")
         text.line(f"const int64_t hi = lo + {tile} < {size} ? lo + {tile} : {size};")
-        body.decode(outer, f"item / {tiles}")
+        body.decode(outer, f"item / {text_of(tiles)}")
         sweep(body, choice, list(enumerate(body.region.stores)), prefetch=choice.integer("ahead"))
         text.close()
         if choice.text("stores") == "streamed":

@@ -8,6 +8,7 @@ for, so that memory is never idle. Costly values (`exp`) can be kept from one pa
 
 from __future__ import annotations
 
+from kernelwright.core.expr import Expr
 from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Apply, Region
 from kernelwright.propose.space import Choice, Parameter, Space
@@ -92,8 +93,8 @@ class _Rows:
             text.line("#pragma omp parallel")
         text.open("{")
         for at in self.stashed:
-            text.line(f"kw::Local<float> kept{at}({body.extent(body.region.reduced)});")
-        text.line(f"const kw::Share part = kw::share({rows});")
+            text.line(f"kw::Local<float> kept{at}({body.count(body.region.reduced)});")
+        text.line(f"const kw::Share part = kw::share({body.count(self.kept)});")
         text.open("for (int64_t item = part.begin; item < part.end; ++item) {")
         body.decode(self.kept, "item")
         self._kept_nodes(0)
@@ -128,10 +129,10 @@ class _Rows:
             text.line(f"{body.fold_type(at, self.choice.integer('unroll'))} r{at};")
         text.open("{")
         for dim in self.outer:
-            text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.region.dims[dim].extent}; ++i{dim}) {{")
+            text.open(f"for (int64_t i{dim} = 0; i{dim} < {body.size(dim)}; ++i{dim}) {{")
         assert body.inner is not None
-        size = body.region.dims[body.inner].extent
-        text.line(f"constexpr int64_t lo = 0, hi = {size};")
+        known = isinstance(body.region.dims[body.inner].size, int)
+        text.line(f"{'constexpr' if known else 'const'} int64_t lo = 0, hi = {body.size(body.inner)};")
         self._sweep(number, folds, stores)
         for _ in self.outer:
             text.close()
@@ -143,10 +144,9 @@ class _Rows:
     def _sweep(self, number: int, folds: list[int], stores: Numbered) -> None:
         body = self.body
         assert body.inner is not None
-        size = body.region.dims[body.inner].extent
-        flat = "0"
+        size, flat = body.size(body.inner), "0"
         for dim in self.outer:
-            flat = f"({flat} * {body.region.dims[dim].extent} + i{dim})" if flat != "0" else f"i{dim}"
+            flat = f"({flat} * {body.size(dim)} + i{dim})" if flat != "0" else f"i{dim}"
         place = {
             at: f"kept{at}.at + {flat} * {size}" if self.outer else f"kept{at}.at" for at in self.stashed
         }
@@ -156,13 +156,13 @@ class _Rows:
         sweep(body, self.choice, stores, folds, self.known, place, fill, self._ahead(number))
         self.filled.update(fill)
 
-    def _ahead(self, number: int) -> int:
+    def _ahead(self, number: int) -> Expr:
         """Elements from a row to the next, in the pass that asks for it."""
         wanted = {"no": -1, "first": min(1, self.body.passes - 1), "last": self.body.passes - 1}
         if number != wanted[self.choice.text("next_row")] or not self.kept:
             return 0
         strides = [
-            int(node.access.strides[self.kept[-1]])
+            node.access.strides[self.kept[-1]]
             for at, node in enumerate(self.body.region.nodes)
             if self.body.streams(at) and hasattr(node, "access")
         ]

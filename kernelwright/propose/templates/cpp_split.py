@@ -12,6 +12,7 @@ from kernelwright.graph.loops import Reduce, Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
 from kernelwright.propose.templates.cpp_body import Body
+from kernelwright.propose.templates.cpp_sizes import text_of
 from kernelwright.propose.templates.cpp_sweep import FEW, Numbered, stores_parameter, sweep
 from kernelwright.propose.templates.cpp_text import FOLD_OPS, HEADER
 
@@ -72,7 +73,7 @@ class _Split:
         text.line("#pragma omp parallel")
         text.open("{")
         text.line("const int threads = omp_get_num_threads(), me = omp_get_thread_num();")
-        text.open(f"for (int64_t item = 0; item < {body.extent(self.kept)}; ++item) {{")
+        text.open(f"for (int64_t item = 0; item < {body.count(self.kept)}; ++item) {{")
         body.decode(self.kept, "item")
         self._kept_nodes(0)
         for number in range(body.passes):
@@ -106,16 +107,15 @@ class _Split:
         assert body.inner is not None
         folds, written = body.pass_of(number)
         stores: Numbered = [(at, item) for at, item in enumerate(body.region.stores) if item in written]
-        size = body.region.dims[body.inner].extent
-        tiles = max(1, -(-size // tile))
+        size, tiles = body.size(body.inner), body.tiles(body.inner, tile)
         for at in folds:
             text.line(f"{body.fold_type(at, self.choice.integer('unroll'))} r{at};")
         text.open("{")
-        text.line(f"const kw::Share part = kw::share({body.extent(self.outer) * tiles});")
+        text.line(f"const kw::Share part = kw::share({body.count(self.outer, tiles)});")
         text.open("for (int64_t piece = part.begin; piece < part.end; ++piece) {")
-        text.line(f"const int64_t lo = piece % {tiles} * {tile};")
+        text.line(f"const int64_t lo = piece % {text_of(tiles)} * {tile};")
         text.line(f"const int64_t hi = lo + {tile} < {size} ? lo + {tile} : {size};")
-        body.decode(self.outer, f"piece / {tiles}")
+        body.decode(self.outer, f"piece / {text_of(tiles)}")
         sweep(body, self.choice, stores, folds, self.known)
         text.close()
         text.close()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from kernelwright.core.expr import Expr
 from kernelwright.graph.loops import Reduce, Region, Store
 from kernelwright.propose.space import Choice, Parameter
 from kernelwright.propose.templates.cpp_body import Body
+from kernelwright.propose.templates.cpp_sizes import text_of
 
 FEW = 1 << 15
 """Elements below which starting threads costs more than it gives."""
@@ -36,7 +38,7 @@ def sweep(
     known: Iterable[int] = (),
     stash: Mapping[int, str] | None = None,
     fill: Iterable[int] = (),
-    prefetch: int = 0,
+    prefetch: Expr = 0,
 ) -> None:
     """The loop from `lo` to `hi` that writes `stores` and adds to the accumulators of `folds`.
 
@@ -59,7 +61,7 @@ def sweep(
     text.line("(void)lanes, (void)u;")
     for at in wide if prefetch else ():
         if body.streams(at):
-            text.line(f"kw::prefetch(p{at} + j + {prefetch});")
+            text.line(f"kw::prefetch(p{at} + j + {text_of(prefetch)});")
     used = {arg for at in wide for arg in _arguments(body, at)} | set(targets)
     for at, place in held.items():
         if at in used:

@@ -1,4 +1,4 @@
-extern "C" void r0(const float *b0, float *b1) {
+extern "C" void r0(const float *b0, float *b1, int64_t n_tokens) {
   #pragma omp parallel
   {
     kw::Local<float> now2(2048);
@@ -9,8 +9,8 @@ extern "C" void r0(const float *b0, float *b1) {
       const int64_t hi = lo + 2048 < 4096 ? lo + 2048 : 4096;
       {
         kw::begin<kw::SumOp>(now2.at, all2.at, hi - lo);
-        for (int64_t block = 0; block < 8192; block += 64) {
-          const int64_t end = block + 64 < 8192 ? block + 64 : 8192;
+        for (int64_t block = 0; block < n_tokens; block += 64) {
+          const int64_t end = block + 64 < n_tokens ? block + 64 : n_tokens;
           int64_t i0 = block;
           for (; i0 + 4 <= end; i0 += 4) {
             const auto *p0 = b0 + i0 * 4096;

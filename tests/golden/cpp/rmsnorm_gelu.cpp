@@ -1,7 +1,7 @@
-extern "C" void r0(const float *b0, const float *b1, float *b2) {
+extern "C" void r0(const float *b0, const float *b1, float *b2, int64_t n_tokens) {
   #pragma omp parallel
   {
-    const kw::Share part = kw::share(8192);
+    const kw::Share part = kw::share(n_tokens);
     for (int64_t item = part.begin; item < part.end; ++item) {
       int64_t rest = item;
       const int64_t i0 = rest;

@@ -1,10 +1,10 @@
-extern "C" void r0(const float *b0, const float *b1, float *b2) {
+extern "C" void r0(const float *b0, const float *b1, float *b2, int64_t n_features, int64_t n_tokens) {
   #pragma omp parallel
   {
-    const kw::Share part = kw::share(688);
+    const kw::Share part = kw::share(((n_tokens * n_features + 32767) / 32768));
     for (int64_t item = part.begin; item < part.end; ++item) {
-      const int64_t lo = item % 688 * 32768;
-      const int64_t hi = lo + 32768 < 22544384 ? lo + 32768 : 22544384;
+      const int64_t lo = item % ((n_tokens * n_features + 32767) / 32768) * 32768;
+      const int64_t hi = lo + 32768 < (n_tokens * n_features) ? lo + 32768 : (n_tokens * n_features);
       const auto *p0 = b0;
       const auto *p3 = b1;
       auto *q0 = b2;

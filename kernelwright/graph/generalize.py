@@ -1,0 +1,144 @@
+"""`generalize`: a partition that serves any value of the axes along which it only repeats itself.
+
+A graph is captured at fixed sizes. It is captured and cut again with one axis one larger, for each
+axis; where only numbers differ, they become expressions over that axis. What was found is then tested
+with all such axes moved at once: far above, and at the smallest values at which the reference still
+traces to the same graph. An axis that fails, or that would turn a literal of the innermost loop into
+an argument, stays as it was: the domain says `axis == size`.
+
+Not covered: a reference that branches on a size beyond the points looked at. The judge runs kernels at
+other sizes of their domain for that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kernelwright.core.errors import ProblemError
+from kernelwright.core.expr import Expr, names
+from kernelwright.graph.affine import agrees, fit
+from kernelwright.graph.capture import Captured
+from kernelwright.graph.cut import Partition, cut
+from kernelwright.graph.loops import Access, Load, Region
+from kernelwright.graph.numbers import Numbers, graph_numbers, numbers_of, with_numbers
+
+Elsewhere = Callable[[Mapping[str, int]], Captured | None]
+"""The graph at other axis values; None where the reference refuses them."""
+
+LEAST = (1, 2, 4, 16)
+"""Smallest values that are tried for the free axes, all at once."""
+
+
+def generalize(captured: Captured, axes: Mapping[str, int], elsewhere: Elsewhere) -> Partition:
+    """Cut `captured`, taken at `axes`, and free the axes that can be. ProblemError as from `cut`."""
+    points = _Points(cut(captured, axes), graph_numbers(captured), axes, elsewhere)
+    free = [axis for axis in axes if points.beside(axis) is not None]
+    while free:
+        free = [axis for axis in free if axis not in bound_to_literals(points.partition(free, {}))]
+        least = points.least(free) if free and points.holds_above(free) else None
+        if free and least is not None:
+            return points.partition(free, least)
+        free = free[:-1]
+    return points.base
+
+
+def bound_to_literals(partition: Partition) -> frozenset[str]:
+    """Axes that move the length of an innermost loop or a stride along it, where literals are faster.
+
+    The length of a flat loop without reductions is not such a number: it only says when to stop.
+    """
+    found: set[str] = set()
+    for region in partition.regions:
+        if not region.dims:
+            continue
+        if region.reduced or len(region.dims) > 1:
+            found |= names(region.dims[-1].size)
+        for access in accesses(region):
+            found |= names(access.strides[-1])
+    return frozenset(found)
+
+
+def accesses(region: Region) -> list[Access]:
+    """All accesses of a region, loads first."""
+    loads = [node.access for node in region.nodes if isinstance(node, Load)]
+    return loads + [store.access for store in region.stores]
+
+
+@dataclass
+class _Points:
+    """The base point, and what was seen at others."""
+
+    base: Partition
+    graph: Numbers
+    axes: Mapping[str, int]
+    elsewhere: Elsewhere
+    _beside: dict[str, tuple[list[int], list[int]] | None] = field(default_factory=dict)
+
+    @cached_property
+    def _cut(self) -> Numbers:
+        return numbers_of(self.base)
+
+    def beside(self, axis: str) -> tuple[list[int], list[int]] | None:
+        """Numbers of the graph and of the partition with the axis one larger; None if they are others."""
+        if axis not in self._beside:
+            self._beside[axis] = self._at({**self.axes, axis: self.axes[axis] + 1})
+        return self._beside[axis]
+
+    def _at(self, point: Mapping[str, int]) -> tuple[list[int], list[int]] | None:
+        captured = self.elsewhere(point)
+        graph = self._graph_at(captured)
+        if captured is None or graph is None:
+            return None
+        try:
+            text, numbers = numbers_of(cut(captured, point))
+        except ProblemError:
+            return None
+        return (graph, numbers) if text == self._cut[0] else None
+
+    def _graph_at(self, captured: Captured | None) -> list[int] | None:
+        if captured is None:
+            return None
+        text, numbers = graph_numbers(captured)
+        return numbers if text == self.graph[0] else None
+
+    def _exprs(self, which: int, free: Sequence[str]) -> list[Expr]:
+        """Expressions for the numbers of the graph (0) or of the partition (1)."""
+        values = (self.graph, self._cut)[which][1]
+        moved = {axis: seen[which] for axis in free if (seen := self.beside(axis)) is not None}
+        return [
+            fit(self.axes, value, {axis: seen[at] for axis, seen in moved.items()})
+            for at, value in enumerate(values)
+        ]
+
+    def holds_above(self, free: Sequence[str]) -> bool:
+        """Whether graph and partition are as expressed where all free axes are larger, none by the same."""
+        point = {**self.axes, **{axis: 2 * self.axes[axis] + 3 + 2 * at for at, axis in enumerate(free)}}
+        seen = self._at(point)
+        return seen is not None and all(
+            _agree(self._exprs(which, free), point, values) for which, values in enumerate(seen)
+        )
+
+    def least(self, free: Sequence[str]) -> dict[str, int] | None:
+        """The smallest values at which the graph, free axes all small, is as expressed."""
+        exprs = self._exprs(0, free)
+        for least in LEAST:
+            low = {axis: min(least, self.axes[axis]) for axis in free}
+            point = {**self.axes, **low}
+            numbers = self._graph_at(self.elsewhere(point))
+            if numbers is not None and _agree(exprs, point, numbers):
+                return low
+        return None
+
+    def partition(self, free: Sequence[str], least: Mapping[str, int]) -> Partition:
+        """The partition with `free` axes in expressions."""
+        domain = [
+            f"{axis} >= {least.get(axis, 1)}" if axis in free else f"{axis} == {size}"
+            for axis, size in self.axes.items()
+        ]
+        return with_numbers(self.base, self._exprs(1, free), " and ".join(domain))
+
+
+def _agree(exprs: Sequence[Expr], point: Mapping[str, int], values: Sequence[int]) -> bool:
+    return all(agrees(expr, point, value) for expr, value in zip(exprs, values, strict=True))
