@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kernelwright.core.config import cache_dir
 from kernelwright.core.errors import EnvironmentFault, InternalFault, first_line
+from kernelwright.languages.bounded import require_room
 from kernelwright.languages.cpp import compiler
 
 FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-ldl")
@@ -162,7 +163,11 @@ def _compile(command: list[str], source: str, path: Path) -> None:
         with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
             text, built = Path(scratch, "launcher.cpp"), Path(scratch, "launcher.so")
             text.write_text(source, encoding="utf-8")
-            _run([*command, str(text), "-o", str(built), *FLAGS])
+            try:
+                _run([*command, str(text), "-o", str(built), *FLAGS])
+            except EnvironmentFault:
+                require_room(Path(scratch))
+                raise
             with built.open("ab") as file:
                 file.write(sha256(built.read_bytes()).digest())
             os.replace(built, path)

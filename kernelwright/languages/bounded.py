@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from kernelwright.core.errors import EnvironmentFault
 
 COMPILE_SECONDS = 120.0
 """Wall clock for one run of a compiler."""
+ROOM_BYTES = 1 << 20
+"""Less free space than this explains a compiler's failure."""
 LOG_BYTES = 1 << 20
 """What is kept of a tool's output; real compiler errors are far shorter."""
 FILE_BYTES = 1 << 30
@@ -53,6 +56,7 @@ def run_bounded(
     """Run `argv` in `folder` with nothing on stdin; returns its stdout and stderr as one text.
 
     `settings` are environment variables of the tool's own; `seconds` is `COMPILE_SECONDS` if not given.
+    EnvironmentFault where it cannot be started, or failed on a disk that has no room left.
     """
     seconds = COMPILE_SECONDS if seconds is None else seconds
     limits = {"c": 0, "v": memory_bytes >> 10, "f": FILE_BYTES >> 9, "t": int(seconds) + 1}
@@ -74,7 +78,19 @@ def run_bounded(
         timed_out = not _ended_within(process, seconds)
         log.seek(0)
         text = log.read(LOG_BYTES + 1)
+    if process.returncode:
+        require_room(folder)
     return Ended(process.returncode, _told(text, timed_out, seconds), timed_out)
+
+
+def require_room(folder: Path) -> None:
+    """EnvironmentFault where the disk is so full that no compiler's failure there says anything."""
+    free = shutil.disk_usage(folder).free
+    if free < ROOM_BYTES:
+        raise EnvironmentFault(
+            f"only {free >> 10} KiB are free in {folder.parent}, too few to compile in; "
+            "free space there or set KERNELWRIGHT_CACHE"
+        )
 
 
 def _ended_within(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -79,6 +79,8 @@ def workspace() -> Iterator[Path]:
         raise _fault("write", error) from error
     try:
         yield folder
+    except OSError as error:
+        raise _fault("write", error) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
