@@ -3,8 +3,8 @@
 A graph is captured at fixed sizes. It is captured and cut again with one axis one larger, for each
 axis; where only numbers differ, they become expressions over that axis. What was found is then tested
 with all such axes moved at once: far above, and at the smallest values at which the reference still
-traces to the same graph. An axis that fails, or that would turn a literal of the innermost loop into
-an argument, stays as it was: the domain says `axis == size`.
+traces to the same graph. An axis that fails, or that the kernels want as a literal, stays as it was: the
+domain says `axis == size`.
 
 Not covered: a reference that branches on a size beyond the points looked at. The judge runs kernels at
 other sizes of their domain for that reason.
@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kernelwright.core.errors import ProblemError
-from kernelwright.core.expr import Expr, names
+from kernelwright.core.expr import Expr
 from kernelwright.graph.affine import agrees, fit
 from kernelwright.graph.capture import Captured
 from kernelwright.graph.cut import Partition, cut
-from kernelwright.graph.loops import Access, Load, Region
 from kernelwright.graph.numbers import Numbers, graph_numbers, numbers_of, with_numbers
 
 Elsewhere = Callable[[Mapping[str, int]], Captured | None]
@@ -31,39 +30,26 @@ LEAST = (1, 2, 4, 16)
 """Smallest values that are tried for the free axes, all at once."""
 
 
-def generalize(captured: Captured, axes: Mapping[str, int], elsewhere: Elsewhere) -> Partition:
-    """Cut `captured`, taken at `axes`, and free the axes that can be. ProblemError as from `cut`."""
+def generalize(
+    captured: Captured,
+    axes: Mapping[str, int],
+    elsewhere: Elsewhere,
+    literals: Callable[[Partition], frozenset[str]],
+) -> Partition:
+    """Cut `captured`, taken at `axes`, and free the axes that can be. ProblemError as from `cut`.
+
+    `literals` says of a partition in expressions which axes must not be in them.
+    """
     points = _Points(cut(captured, axes), graph_numbers(captured), axes, elsewhere)
     free = [axis for axis in axes if points.beside(axis) is not None]
     while free:
-        free = [axis for axis in free if axis not in bound_to_literals(points.partition(free, {}))]
+        wanted = literals(points.partition(free, {}))
+        free = [axis for axis in free if axis not in wanted]
         least = points.least(free) if free and points.holds_above(free) else None
         if free and least is not None:
             return points.partition(free, least)
         free = free[:-1]
     return points.base
-
-
-def bound_to_literals(partition: Partition) -> frozenset[str]:
-    """Axes that move the length of an innermost loop or a stride along it, where literals are faster.
-
-    The length of a flat loop without reductions is not such a number: it only says when to stop.
-    """
-    found: set[str] = set()
-    for region in partition.regions:
-        if not region.dims:
-            continue
-        if region.reduced or len(region.dims) > 1:
-            found |= names(region.dims[-1].size)
-        for access in accesses(region):
-            found |= names(access.strides[-1])
-    return frozenset(found)
-
-
-def accesses(region: Region) -> list[Access]:
-    """All accesses of a region, loads first."""
-    loads = [node.access for node in region.nodes if isinstance(node, Load)]
-    return loads + [store.access for store in region.stores]
 
 
 @dataclass

@@ -9,7 +9,7 @@ kernel with one source file and one plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kernelwright.core.errors import ProblemError
@@ -23,6 +23,7 @@ from kernelwright.graph.generalize import Elsewhere, generalize
 from kernelwright.graph.library_steps import LibraryStep
 from kernelwright.graph.loops import Region
 from kernelwright.propose import TEMPLATES
+from kernelwright.propose.literals import LITERALS
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted, Template
 from kernelwright.propose.templates.cpp_text import resource
@@ -48,8 +49,7 @@ class Proposals:
 
         `elsewhere` captures the problem at other axis values; without it kernels serve these sizes only.
         """
-        axes = problem.axis_sizes
-        partition = generalize(captured, axes, elsewhere) if elsewhere else cut(captured, axes)
+        partition = cut(captured, problem.axis_sizes)
         if not partition.regions:
             raise ProblemError(
                 f"'{problem.name}' is library calls only; there is no loop nest to propose for"
@@ -65,7 +65,18 @@ class Proposals:
                 raise ProblemError(
                     f"no template can serve region {region.name} of '{problem.name}': {reasons}"
                 )
-        return cls(problem, partition, target, chosen)
+        found = cls(problem, partition, target, chosen)
+        return found if elsewhere is None else found._freed(captured, elsewhere)
+
+    def _freed(self, captured: Captured, elsewhere: Elsewhere) -> Proposals:
+        """The same for any value of the free axes, if that leaves the same choices."""
+        axes = self.problem.axis_sizes
+        partition = generalize(captured, axes, elsewhere, LITERALS[self.target.name])
+        for region, able in zip(partition.regions, self.templates, strict=True):
+            if any(template.unavailable(region) is not None for template in able):
+                return self
+        freed = replace(self, partition=partition)
+        return freed if freed.space == self.space else self
 
     @cached_property
     def space(self) -> Space:
