@@ -10,19 +10,22 @@
         bench.baseline("compile"); bench.call("compile", "a"); bench.call("kernel", "a")
 
 There are two workers, of which one at a time is active. On a CPU they are pinned to the same cores; on
-CUDA each has a context of its own on one GPU. Baselines run in the reference's on a CPU, and beside the
-kernel, under the same clock, on CUDA. Methods that return a report say there what a candidate did wrong;
-those that return nothing or a number raise `CandidateFailed`. A worker that died, hung or lost its
-device is replaced before its next use, and a known-good kernel must pass in it.
+CUDA each has a context of its own on one GPU. Baselines run in the reference's on a CPU (after `restart`
+in one of their own), and beside the kernel, under the same clock, on CUDA.
+
+Methods that return a report say there what a candidate did wrong; those that return nothing or a number
+raise `CandidateFailed`. A worker that died, hung or lost its device is replaced before its next use, and
+a known-good kernel must pass in it.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
-from kernelwright.core.errors import UsageError, did_you_mean
+from kernelwright.core.errors import ProblemError, UsageError, did_you_mean
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
@@ -46,17 +49,26 @@ _POISON = 0xFF
 _WARM = "warm-up of a baseline"
 
 
+@dataclass
+class _Point:
+    """What was drawn and made at one workload."""
+
+    workload: Workload
+    slots: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Seed and draw of each."""
+    baselines: set[str] = field(default_factory=set)
+
+
 class Bench:
     """One problem at one workload, and the workers that know it. Made by `open`; end it with `close`."""
 
     def __init__(self, problem: Problem, workload: Workload, workers: Workers, weights_seed: int) -> None:
         self.problem = problem
-        self.workload = workload
+        self._here = _Point(workload)
+        self._points = [self._here]
         self._workers = workers
         self._weights_seed = weights_seed
         self._other_weights: int | None = None
-        self._slots: dict[str, tuple[int, str]] = {}
-        self._baselines: set[str] = set()
         self.replicates: Replicates | None = None
         """Processes that `restart` takes instead of starting one."""
 
@@ -94,6 +106,11 @@ class Bench:
         return bench
 
     @property
+    def workload(self) -> Workload:
+        """The workload that is judged at now."""
+        return self._here.workload
+
+    @property
     def reference(self) -> Worker:
         """The worker that holds the truth."""
         return self._workers.reference
@@ -107,6 +124,11 @@ class Bench:
     def opponents(self) -> Worker:
         """The worker that runs baselines."""
         return self._workers.opponents
+
+    @property
+    def drawn(self) -> Collection[str]:
+        """Names of the slots that are drawn at this workload."""
+        return self._here.slots
 
     @property
     def opening(self) -> Opening:
@@ -148,23 +170,48 @@ class Bench:
         self.close()
 
     def select(self, workload: Workload) -> None:
-        """Go on at another workload, in the same workers. Slots, baselines and the kernel are dropped."""
-        self.workload = workload
-        self._slots.clear()
-        self._baselines.clear()
-        self._revive()
-        self._workers.loaded = False
-        self._open_all()
+        """Go on at another workload, in the same workers. The kernel is unloaded; slots and baselines of
+        the workload before wait there until it is selected again, or left.
 
-    def restart(self) -> None:
-        """Fresh processes: the replicate of a measurement. Slots are drawn again; load the kernel again."""
-        self._baselines.clear()
+        ProblemError if the reference cannot be made there; then the workload stays what it was.
+        """
+        self._revive()
+        try:
+            if self._workers.loaded:
+                self.unload()
+        finally:  # a kernel that fails at its end leaves the bench where it was asked to be
+            self._revive()
+            point = next((each for each in self._points if each.workload == workload), None)
+            if point is None:
+                self._add(workload)
+            else:
+                self._go_to(point)
+
+    def leave(self, workload: Workload) -> None:
+        """Free what was drawn and made at a workload that is not the selected one."""
+        self._revive()
+        if any(each.workload == workload for each in self._points):
+            self._leave(workload, self._workers.each())
+
+    def restart(self, keep: Collection[str] | None = None) -> None:
+        """Fresh processes for the kernel and its baselines: the replicate of a measurement.
+
+        The process that holds the truth stays. Slots are drawn again (only those in `keep`, the others
+        are dropped), other workloads are left; load the kernel again.
+        """
+        for point in [each for each in self._points if each is not self._here]:
+            self._leave(point.workload, [self.reference])
+        for slot in [each for each in self._here.slots if keep is not None and each not in keep]:
+            del self._here.slots[slot]
+            self._workers.ask(self.reference, "drop", slot=slot)
+        compiles = any(name.startswith("compile") for name in self._here.baselines)
+        self._here.baselines.clear()
         taken = self.replicates.take() if self.replicates else None
         if taken is None:
-            fresh = self._workers.restart()
+            fresh = self._workers.restart(compiles=compiles)
         else:
             fresh = self._workers.adopt(taken.worker)
-            self._baselines |= taken.baselines
+            self._here.baselines |= taken.baselines
         for worker in fresh:
             self._open(worker, opened=taken is not None and taken.opened == self.opening)
         self._redraw(fresh)
@@ -174,12 +221,12 @@ class Bench:
         self._revive()
         for worker in self._workers.each():
             self._draw_in(worker, slot, seed, draw)
-        self._slots[slot] = (seed, draw)
+        self._here.slots[slot] = (seed, draw)
 
     def drop(self, slot: str) -> None:
         """Free a slot."""
         self._revive()
-        self._slots.pop(slot, None)
+        self._here.slots.pop(slot, None)
         for worker in self._workers.each():
             self._workers.ask(worker, "drop", slot=slot)
 
@@ -237,7 +284,7 @@ class Bench:
     def baseline(self, name: str) -> str | None:
         """Make a baseline ready in the worker that runs them; the reason if it cannot be."""
         self._revive()
-        slot = next(iter(self._slots), _WARM)
+        slot = next(iter(self._here.slots), _WARM)
         if slot == _WARM:
             self._draw_in(self.opponents, _WARM, 0, "file")
         found = self._workers.ask(self.opponents, "baseline", name=name, slot=slot)
@@ -245,7 +292,7 @@ class Bench:
             self._workers.ask(self.opponents, "drop", slot=_WARM)
         reason: str | None = found["reason"]
         if reason is None:
-            self._baselines.add(name)
+            self._here.baselines.add(name)
         return reason
 
     def flush(self, subject: str) -> None:
@@ -300,7 +347,7 @@ class Bench:
     def _worker_of(self, subject: str) -> Worker:
         if subject == "kernel":
             return self.candidate
-        if subject not in self._baselines:
+        if subject not in self._here.baselines:
             reason = self.baseline(subject)
             if reason is not None:
                 raise UsageError(f"baseline '{subject}' cannot be made here: {reason}")
@@ -310,11 +357,33 @@ class Bench:
         for worker in self._workers.each():
             self._open(worker)
 
-    def _open(self, worker: Worker, *, opened: bool = False) -> None:
+    def _add(self, workload: Workload) -> None:
+        """Open the problem at one more workload, and go on there."""
+        before, self._here = self._here, _Point(workload)
+        self._points.append(self._here)
+        try:
+            for worker in self._workers.each():
+                self._open(worker, beside=True)
+        except ProblemError:
+            self._go_to(before)
+            self._leave(workload, self._workers.each())
+            raise
+
+    def _go_to(self, point: _Point) -> None:
+        self._here = point
+        for worker in self._workers.each():
+            self._workers.ask(worker, "select", workload=point.workload.model_dump(mode="json"))
+
+    def _leave(self, workload: Workload, workers: Sequence[Worker]) -> None:
+        self._points = [each for each in self._points if each.workload != workload]
+        for worker in workers:
+            self._workers.ask(worker, "leave", workload=workload.model_dump(mode="json"))
+
+    def _open(self, worker: Worker, *, opened: bool = False, beside: bool = False) -> None:
         """Tell a worker the problem, unless it knows it, and let it share memory with the other one."""
         if not opened:
             try:
-                self.opening.tell(worker)
+                self.opening.tell(worker, beside=beside)
             except WorkerFailure as error:
                 raise our_error(error, "'open_problem'") from error
         if self._other_weights is not None:
@@ -323,7 +392,7 @@ class Bench:
         self._workers.share(worker, result_bytes(self.problem, self.workload))
 
     def _redraw(self, workers: Sequence[Worker]) -> None:
-        for slot, (seed, draw) in self._slots.items():
+        for slot, (seed, draw) in self._here.slots.items():
             for worker in workers:
                 self._draw_in(worker, slot, seed, draw)
 
@@ -335,9 +404,9 @@ class Bench:
     def _need(self, slot: str) -> None:
         """A worker that lives, and a slot that was drawn: UsageError if it was not."""
         self._revive()
-        if slot not in self._slots:
+        if slot not in self._here.slots:
             raise UsageError(
-                f"slot '{slot}' is empty; draw into it first ({did_you_mean(slot, self._slots)})"
+                f"slot '{slot}' is empty; draw into it first ({did_you_mean(slot, self._here.slots)})"
             )
 
     def _revive(self) -> None:
@@ -345,6 +414,9 @@ class Bench:
         if not self._workers.revive():
             return
         if self.opponents is self.candidate:
-            self._baselines.clear()
-        self._open(self.candidate)
-        self._redraw([self.candidate])
+            self._here.baselines.clear()
+        here = self._here
+        for point in [*(each for each in self._points if each is not here), here]:
+            self._here = point
+            self._open(self.candidate, beside=True)
+            self._redraw([self.candidate])

@@ -31,27 +31,61 @@ Reply = dict[str, Any]
 
 
 def open_problem(
-    state: State, *, problem: Reply, workload: Reply, device: str, weights_seed: int, threads: int
+    state: State,
+    *,
+    problem: Reply,
+    workload: Reply,
+    device: str,
+    weights_seed: int,
+    threads: int,
+    beside: bool = False,
 ) -> Reply:
-    """Begin a problem at a workload; whatever the worker knew before is dropped."""
+    """Begin a problem at a workload; whatever the worker knew before is dropped, or waits `beside` it."""
     torch.set_num_threads(threads)
-    close(state)
+    if not beside:
+        close(state)
     parsed, point = Problem.model_validate(problem), Workload.model_validate(workload)
     reference = Reference.open(parsed, point, device, weights_seed)
     state["bench"] = BenchState(parsed, point, device, reference)
+    state.setdefault("points", []).append(state["bench"])
     return {"threads": torch.get_num_threads()}
 
 
 def close(state: State) -> None:
     """Drop the problem, with the code that was compiled for it."""
-    old = state.pop("bench", None)
-    if old is not None:
-        if old.runner is not None:
-            old.runner.close()
+    state.pop("bench", None)
+    points: list[BenchState] = state.pop("points", [])
+    if points:
+        _end(points)
         torch._dynamo.reset()
-        if old.device == "cuda":
-            old = None
-            torch.cuda.empty_cache()
+
+
+def select(state: State, *, workload: Reply) -> None:
+    """Go on at a workload that was opened before."""
+    wanted = Workload.model_validate(workload)
+    state["bench"] = next(each for each in state["points"] if each.workload == wanted)
+
+
+def leave(state: State, *, workload: Reply) -> None:
+    """Drop a workload that is not the selected one, if it is open."""
+    wanted = Workload.model_validate(workload)
+    points: list[BenchState] = state["points"]
+    state["points"] = [each for each in points if each.workload != wanted]
+    gone = [each for each in points if each.workload == wanted]
+    del points
+    if gone:
+        _end(gone)
+
+
+def _end(points: list[BenchState]) -> None:
+    """Free what these hold; the list is empty afterwards."""
+    device = points[0].device
+    for each in points:
+        if each.runner is not None:
+            each.runner.close()
+    points.clear()
+    if device == "cuda":
+        torch.cuda.empty_cache()
 
 
 def draw(state: State, *, slot: str, seed: int, draw: str, lazily: bool = False) -> None:

@@ -31,8 +31,8 @@ class Opening:
     weights_seed: int
     threads: int
 
-    def tell(self, worker: Worker) -> None:
-        """Open the problem in a worker; whatever the worker's errors are, they pass."""
+    def tell(self, worker: Worker, *, beside: bool = False) -> None:
+        """Open the problem in a worker, instead of what it knows or `beside` it; the worker's errors pass."""
         worker.call(
             f"{OPS}:open_problem",
             PATIENT_S,
@@ -41,6 +41,7 @@ class Opening:
             device=self.device,
             weights_seed=self.weights_seed,
             threads=self.threads,
+            beside=beside,
         )
 
 

@@ -66,6 +66,8 @@ class BenchState:
     build: Build | None = None
     slots: dict[str, Slot] = field(default_factory=dict)
     baselines: dict[str, Baseline] = field(default_factory=dict)
+    yardstick: Any = None
+    """For the layer that compares: whatever it made once for this problem and workload."""
 
     @property
     def axes(self) -> dict[str, int]:

@@ -1,8 +1,10 @@
 """The workers of a bench: started alike, asked by name, and replaced when a candidate broke one.
 
 `reference` and `candidate` are two processes, of which one at a time is active: on the same cores, or
-on one GPU with a context each. Whoever asks says whether a candidate's code takes part (`act`) or not
-(`ask`): that decides what an error means.
+on one GPU with a context each. On a CPU the reference's process runs the baselines too, until both sides
+of a measurement are to be fresh: then baselines get a process of their own, and what is expected stays.
+Whoever asks says whether a candidate's code takes part (`act`) or not (`ask`): that decides what an
+error means.
 
 A process costs seconds to start, so on CUDA one stands by to replace one that a candidate broke.
 """
@@ -27,6 +29,8 @@ from kernelwright.execute.worker_environment import (
 from kernelwright.sandbox import CallFailed, Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
 
 OPS = "kernelwright.execute.ops"
+TRACER, COMPILER = ("torch.export._trace",), ("torch._inductor.compile_fx",)
+"""What a process imports beforehand that makes what is expected, or compiles baselines."""
 PATIENT_S = 1800.0
 """For our own work: drawing, compiling baselines."""
 
@@ -53,17 +57,24 @@ class Workers:
         self.candidate: Worker
         self._handle = ""
         """Of the device memory that the reference's process owns."""
+        self._shared_bytes = 0
         self._standing_by: list[Worker] = []
-        self._start(limits)
+        self._baseline_runner: Worker | None = None
+        """On a CPU, after a restart: the process that baselines run in."""
+        self._limits = limits or Limits.candidate()
+        self._start()
 
     @property
     def opponents(self) -> Worker:
         """The process that baselines run in: on a GPU the candidate's, where one clock times both."""
-        return self.reference if self.target.name == "cpu" else self.candidate
+        if self.target.name != "cpu":
+            return self.candidate
+        return self._baseline_runner or self.reference
 
     def each(self) -> list[Worker]:
         """Each worker, the reference first."""
-        return [self.reference, self.candidate]
+        own = [] if self._baseline_runner is None else [self._baseline_runner]
+        return [self.reference, self.candidate, *own]
 
     def stop(self) -> None:
         """End the processes and free what they shared."""
@@ -72,16 +83,18 @@ class Workers:
         if self.arena is not None:
             self.arena.close()
 
-    def restart(self) -> list[Worker]:
-        """Fresh processes; returns them, with nothing opened in them.
+    def restart(self, *, compiles: bool = True) -> list[Worker]:
+        """Fresh processes for the kernel and the baselines; returns them, with nothing opened in them.
 
-        On CUDA only the candidate's: nothing is timed in the reference's.
+        `compiles`: baselines will be compiled in it. The reference's process stays.
         """
         self.loaded = self.lost = False
         if self.target.name == "cpu":
-            for worker in self.each():
-                worker.restart()
-            return self.each()
+            for worker in self.each()[1:]:
+                worker.stop()
+            self._baseline_runner = self._on_cores("baselines", Limits.trusted(), COMPILER * compiles)
+            self.candidate = self._on_cores("candidate", self._limits)
+            return self.each()[1:]
         self._replace()
         return [self.candidate]
 
@@ -96,12 +109,12 @@ class Workers:
         """Let this worker, in which the problem was opened just now, share `nbytes` with the other."""
         if self.arena is not None:
             self.arena.reserve(nbytes)
-        elif worker is self.reference:
+        elif worker is not self.reference:
+            self.ask(worker, "join", handle=self._handle, nbytes=self._shared_bytes)
+        elif nbytes > self._shared_bytes:
             if self._handle:  # nobody may map it when it is given back
                 self.ask(self.candidate, "join", handle="", nbytes=0)
-            self._handle = str(self.ask(worker, "share", nbytes=nbytes)["handle"])
-        else:
-            self.ask(worker, "join", handle=self._handle, nbytes=nbytes)
+            self._handle, self._shared_bytes = str(self.ask(worker, "share", nbytes=nbytes)["handle"]), nbytes
 
     def _replace(self) -> None:
         """Another process for candidates: one that stands by, or the same started again."""
@@ -192,25 +205,31 @@ class Workers:
         """What an error means where no kernel is loaded, perhaps because it failed before."""
         return CandidateFailed(self.failure) if self.failure is not None else our_error(error, f"'{op}'")
 
-    def _start(self, limits: Limits | None) -> None:
-        preload = ("torch", OPS)
-        env = {PATH_VARIABLE: str(compiled()), **bytecode_environment()}
+    def _start(self) -> None:
         if self.target.name == "cuda":
-            also = (*preload, "torch.export._trace")
-            self.reference = Worker.start("reference", Limits.trusted(), None, env, also, wait=False)
+            env = {PATH_VARIABLE: str(compiled()), **bytecode_environment()}
+            preload = ("torch", OPS, *TRACER)
+            self.reference = Worker.start("reference", Limits.trusted(), None, env, preload, wait=False)
             self.candidate = standby("candidate")
             return
         self.arena = Arena()
-        env.update(timed_environment(len(self.cores)))
-        rest = (self.cores, env, preload)
-        fds = (self.arena.fd,)
-        contained = limits or Limits.candidate()
-        self.reference = Worker.start("reference", Limits.trusted(), *rest, pass_fds=fds, wait=False)
-        self.candidate = Worker.start("candidate", contained, *rest, pass_fds=fds, wait=False)
+        self.reference = self._on_cores("reference", Limits.trusted(), TRACER)
+        self.candidate = self._on_cores("candidate", self._limits)
+
+    def _on_cores(self, name: str, limits: Limits, also: tuple[str, ...] = ()) -> Worker:
+        """Begin a process on the cores that are timed; its first call waits until it is ready."""
+        assert self.arena is not None
+        env = {
+            PATH_VARIABLE: str(compiled()),
+            **bytecode_environment(),
+            **timed_environment(len(self.cores)),
+        }
+        preload, fds = ("torch", OPS, *also), (self.arena.fd,)
+        return Worker.start(name, limits, self.cores, env, preload, pass_fds=fds, wait=False)
 
 
 def standby(name: str) -> Worker:
     """Begin a process for candidates and baselines on a GPU; its first call waits until it is ready."""
     env = {PATH_VARIABLE: str(compiled()), **bytecode_environment(), **device_environment()}
-    preload = ("torch", OPS, "torch._inductor.compile_fx")
+    preload = ("torch", OPS, *COMPILER)
     return Worker.start(name, Limits.trusted(), None, env, preload, wait=False)

@@ -79,7 +79,7 @@ class OutsideClock:
 
     def _prefault(self, subject: str, slots: int) -> None:
         wanted = sum(self._sizes) * (slots + 2) + 2 * (self._bench.problem.graph_bytes or 0)
-        worker = self._bench.candidate if subject == "kernel" else self._bench.reference
+        worker = self._bench.candidate if subject == "kernel" else self._bench.opponents
         self._ask(worker, "prefault", nbytes=min(wanted, MAX_PREFAULT_BYTES))
 
     def _ask(self, worker: Worker, function: str, **parameters: Any) -> Any:

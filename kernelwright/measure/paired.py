@@ -64,7 +64,7 @@ def paired(
     `slots` are drawn already and rotate. `incumbent` is the low end of the best known speed-up, below
     which a loser is stopped. `witness` receives what timed calls of the kernel left. A rule with more
     than one replicate restarts the bench between them, and before the first where fresh processes are
-    waiting, and calls `reload` to load the kernel again.
+    waiting, which drops all other slots, and calls `reload` to load the kernel again.
     CandidateFailed where the kernel fails; UsageError where `reload` is missing.
     """
     if rule.replicates > 1 and reload is None:
@@ -76,7 +76,7 @@ def paired(
     left_out: dict[str, str] = {}
     for replicate in range(rule.replicates):
         if reload is not None and (replicate or bench.replicates is not None):
-            bench.restart()
+            bench.restart(keep=slots)
             reload()
         stopwatch, refused = stopwatch_for(bench, [subject, *baselines], slots, witness, clock)
         clock, left_out = stopwatch.clock, {**left_out, **refused}

@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import ProblemError
+from kernelwright.core.expr import evaluate
 from kernelwright.execute.state import bench_state
 from kernelwright.graph.capture import capture
 from kernelwright.graph.oracle import Oracle, oracle, retyped_module
@@ -81,6 +82,20 @@ def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]]) -> 
         data = torch.frombuffer(bytearray.fromhex(sample["data"]), dtype=piece.eager.dtype)
         wrong += judge(data.to(piece.eager.device), piece).kind is not None
     return {"compared": len(samples), "wrong": wrong}
+
+
+def form_at(state: dict[str, Any], *, slot: str) -> dict[str, Any]:
+    """Whether the reference's tensors have the shapes that the problem says at the selected workload, and
+    the longest reduction there."""
+    bench = bench_state(state)
+    bench.reference.reset()
+    inputs = bench.reference.inputs(bench.slot(slot).args)
+    results = _seeded(0, lambda: bench.reference.forward(_own(bench.slot(slot).args)))
+    bench.reference.reset()
+    said = [tuple(evaluate(size, bench.axes) for size in spec.shape) for spec in bench.problem.inputs]
+    fits = said == [tuple(inputs[spec.name].shape) for spec in bench.problem.inputs]
+    fits = fits and [shape for _, _, shape in bench.results()] == [tuple(out.shape) for out in results]
+    return {"fits": fits, "reduction": _yardstick(state, bench.slot(slot).args).counts.reduction}
 
 
 def forget(state: dict[str, Any]) -> None:
@@ -158,11 +173,10 @@ def _expect(state: dict[str, Any], args: list[Any]) -> list[Expectation]:
 
 
 def _yardstick(state: dict[str, Any], args: list[Any]) -> Yardstick:
-    """The oracle of the problem that is open now, at its sizes."""
+    """The oracle of the problem at the workload that is selected now."""
     bench = bench_state(state)
-    opened, kept = state.get("verify.yardstick", (None, None))
-    if opened is bench and isinstance(kept, Yardstick):
-        return kept
+    if isinstance(bench.yardstick, Yardstick):
+        return bench.yardstick
     module = bench.reference.module
     try:
         captured = capture(module, args)
@@ -171,7 +185,7 @@ def _yardstick(state: dict[str, Any], args: list[Any]) -> Yardstick:
         if not isinstance(module, torch.nn.Module):
             raise
         found = Yardstick(retyped_module(module, bench.problem.mutated), UNCAPTURED)
-    state["verify.yardstick"] = (bench, found)
+    bench.yardstick = found
     return found
 
 

@@ -1,8 +1,9 @@
 """Gate `numeric`: right, and as precise as what it replaces, on the file's data and on adversarial data.
 
-What is compared with what is in `docs/design/precision-contract.md`; here is only on which draws. At
-`full` and `paranoid` the kernel also runs at other sizes inside its domain. Not covered: stochastic
-references (skipped).
+What is compared with what is in `docs/design/precision-contract.md`; here is only on which draws. Draws
+of the file are made at the problem's own sizes; adversarial ones at smaller sizes, where the kernel's
+domain has such (`narrow`), and at the problem's own where it has not. At `full` and `paranoid` the kernel
+also runs at other sizes inside its domain. Not covered: stochastic references (skipped).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelwright.core.expr import holds
+from kernelwright.core.problem import Workload
 from kernelwright.core.verdict import GateResult, Level, ReasonKind
 from kernelwright.verify.base import Case, When, passed, skipped
 from kernelwright.verify.slots import require
@@ -17,12 +19,20 @@ from kernelwright.verify.slots import require
 ADVERSARIAL = (
     "nonfinite", "signed", "negative", "heavy_tailed", "constant", "huge", "tiny", "offset", "ill_conditioned"
 )  # fmt: skip
-DRAWS: dict[Level, tuple[tuple[str, int], ...]] = {
-    "quick": (("file", 1), ("nonfinite", 1)),
-    "full": (("file", 2), *((name, 1) for name in ADVERSARIAL)),
+Draws = tuple[tuple[str, int], ...]
+"""Names, and how many of each."""
+OWN: dict[Level, Draws] = {
+    "quick": (("file", 1),),
+    "full": (("file", 2), ("signed", 1)),
     "paranoid": (("file", 5), *((name, 2) for name in ADVERSARIAL)),
 }
-"""Draws of each level, and how many of each."""
+"""Draws of each level at the problem's own sizes."""
+ANYWHERE: dict[Level, Draws] = {
+    "quick": (("nonfinite", 1),),
+    "full": tuple((name, 1) for name in ADVERSARIAL),
+    "paranoid": tuple((name, 2) for name in ADVERSARIAL),
+}
+"""Draws at smaller sizes inside the domain, or at the problem's own."""
 KEPT = frozenset({"file", "nonfinite"})
 """Draws that other gates and other kernels use again; the others are freed at once."""
 WORKLOADS: dict[Level, int] = {"quick": 0, "full": 3, "paranoid": 100}
@@ -41,18 +51,43 @@ class NumericGate:
     needs_bench = True
 
     def check(self, case: Case) -> GateResult:
-        """Run on every draw of the level, then at other sizes."""
+        """Run on the level's draws at the problem's own sizes, on adversarial ones, then at other sizes."""
         if case.problem.random == "stochastic":
             return skipped(self, "the reference draws random numbers that cannot be reproduced")
-        seen = _at_other_sizes(case)
-        if not seen:
+        seen = {f"{draw}-{number}": _judge(case, draw, number) for draw, number in _each(OWN[case.level])}
+        seen |= _adversarial(case, seen)
+        seen |= _at_other_sizes(case)
+        if not any(":" in name for name in seen):
             case.not_checked.append("sizes other than the problem's own")
-        for draw, count in DRAWS[case.level]:
-            for number in range(count):
-                seen[f"{draw}-{number}"] = _judge(case, draw, number)
         if not any(spec.dtype.startswith(("float", "bfloat")) for spec in case.problem.inputs):
             case.not_checked.append("adversarial values: no input is floating-point")
         return passed(self, draws=seen, **_worst(seen))
+
+
+def _each(draws: Draws) -> list[tuple[str, int]]:
+    return [(draw, number) for draw, count in draws for number in range(count)]
+
+
+def _adversarial(case: Case, seen: dict[str, Any]) -> dict[str, Any]:
+    """At smaller sizes, where the domain has such; else those that were not seen yet."""
+    draws = _each(ANYWHERE[case.level])
+    point = case.drawn.narrowed(case.kernel.domain)
+    if point is not None:
+        return _there(case, point, draws)
+    rest = [(draw, number) for draw, number in draws if f"{draw}-{number}" not in seen]
+    return {f"{draw}-{number}": _judge(case, draw, number) for draw, number in rest}
+
+
+def _there(case: Case, point: Workload, draws: list[tuple[str, int]]) -> dict[str, Any]:
+    """Judge these draws at other sizes, and come back."""
+    slots, here, seen = case.drawn, case.problem.base, {}
+    try:
+        slots.select(point)
+        for draw, number in draws:
+            seen[f"{point.name}:{draw}-{number}"] = _judge(case, draw, number)
+    finally:
+        slots.select(here)
+    return seen
 
 
 def _judge(case: Case, draw: str, number: int) -> dict[str, Any]:
@@ -66,18 +101,12 @@ def _judge(case: Case, draw: str, number: int) -> dict[str, Any]:
 
 
 def _at_other_sizes(case: Case) -> dict[str, Any]:
-    """Other workloads inside the kernel's domain, first of all, because slots are drawn anew after them."""
-    slots, seen = case.drawn, {}
+    """Other workloads inside the kernel's domain."""
+    seen: dict[str, Any] = {}
     inside = [each for each in case.problem.workloads[1:] if holds(case.kernel.domain, each.axes)]
-    chosen = inside[: WORKLOADS[case.level]]
-    try:
-        for workload in chosen:
-            slots.select(workload)
-            for draw in SIZED_DRAWS[case.level]:
-                seen[f"{workload.name}:{draw}"] = _judge(case, draw, 0)
-    finally:
-        if chosen:
-            slots.select(case.problem.base)
+    for workload in inside[: WORKLOADS[case.level]]:
+        seen |= _there(case, workload, [(draw, 0) for draw in SIZED_DRAWS[case.level]])
+        case.drawn.leave(workload)
     return seen
 
 

@@ -2,15 +2,17 @@
 
 A slot is drawn when it is first asked for, by draw name and number: `file-0`, `nonfinite-0`. Its
 expectation is kept beside it in the reference's process, so that the oracle runs once per draw and
-not once per kernel. A final judgement takes a fresh bench, and so fresh draws.
+not once per kernel. Each workload has slots of its own, which wait while another is selected. A final
+judgement takes a fresh bench, and so fresh draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from kernelwright.core.errors import EnvironmentFault
+from kernelwright.core.errors import EnvironmentFault, ProblemError
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Workload
 from kernelwright.execute.bench import PATIENT_S, Bench
@@ -18,6 +20,7 @@ from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.reports import RunReport
 from kernelwright.sandbox import WorkerFailure
 from kernelwright.verify.base import Rejected, Seeds
+from kernelwright.verify.narrow import narrowings
 
 _COMPARE = "kernelwright.verify.compare:"
 _INSPECT = "kernelwright.verify.inspect:"
@@ -25,6 +28,19 @@ TIMED_SLOTS = 2
 """Draws that timed calls rotate over, so that each call meets other addresses."""
 AGAIN = "again"
 """Slot whose addresses get the contents of others."""
+
+
+@dataclass
+class _Point:
+    """Slots of one workload."""
+
+    workload: Workload
+    drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Seed and draw of each."""
+    protected: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """Checksums of what a run must not change."""
+    ran: set[str] = field(default_factory=set)
+    """Those in which outputs of the loaded kernel lie."""
 
 
 class Slots:
@@ -35,18 +51,19 @@ class Slots:
         self.bench = bench
         self._seeds = seeds or Seeds()
         self._weights_seed = weights_seed
-        self._drawn: dict[str, tuple[int, str]] = {}
-        self._protected: dict[str, dict[str, list[int]]] = {}
+        self._here = _Point(bench.workload)
+        self._points = [self._here]
+        self._narrowed: dict[str, Workload | None] = {}
+        """By domain."""
         self._kernel: tuple[Kernel, Build] | None = None
         self._loaded = False
-        self._ran: set[str] = set()
         self.prepare_us: float | None = None
         """Time of the loaded kernel's `prepare`."""
 
     def load(self, kernel: Kernel, build: Build) -> None:
         """Load a kernel in place of the one before, and prepare its weights."""
         if self._kernel is None or self._kernel[0].hash != kernel.hash:
-            self._ran.clear()
+            self._forget_runs()
         self._kernel = (kernel, build)
         self.bench.load(kernel, build)
         self.prepare_us = self.bench.prepare()
@@ -58,9 +75,11 @@ class Slots:
             self.load(*self._kernel)
 
     def reload(self) -> None:
-        """Load the kernel again, after the bench's processes were replaced."""
+        """Load the kernel again, after the bench's processes were replaced and slots were dropped."""
         self._loaded = False
-        self._ran.clear()
+        self._points = [self._here]
+        self._here.drawn = {name: how for name, how in self._here.drawn.items() if name in self.bench.drawn}
+        self._forget_runs()
         self.ready()
 
     def slot(self, draw: str, number: int = 0) -> str:
@@ -81,30 +100,31 @@ class Slots:
 
     def drop(self, name: str) -> None:
         """Free a slot that is no longer needed."""
-        if self._drawn.pop(name, None) is not None:
+        if self._here.drawn.pop(name, None) is not None:
             self.bench.drop(name)
-        self._ran.discard(name)
-        self._protected.pop(name, None)
+        self._here.ran.discard(name)
+        self._here.protected.pop(name, None)
 
     def run(self, name: str) -> RunReport:
         """Run the loaded kernel on a slot, outputs poisoned before; `Rejected` where it fails."""
         self.ready()
-        if name not in self._protected and name != AGAIN:
-            self._protected[name] = self._inspect("protected", slot=name)
+        if name not in self._here.protected and name != AGAIN:
+            self._here.protected[name] = self._inspect("protected", slot=name)
         report = self.bench.run(name)
-        self._ran.add(name)
+        self._here.ran.add(name)
         if report.failure is not None:
-            self._ran.clear()
-            raise Rejected(report.failure.reason, report.failure.message, {"draw": self._drawn[name][1]})
+            self._forget_runs()
+            draw = self._here.drawn[name][1]
+            raise Rejected(report.failure.reason, report.failure.message, {"draw": draw})
         return report
 
     def ran(self, name: str) -> bool:
         """Whether outputs of the kernel that is loaded now lie in the slot."""
-        return name in self._ran
+        return name in self._here.ran
 
     def changed(self, name: str) -> list[str]:
         """Names of inputs and weights that are no longer what they were before the first run on a slot."""
-        before, after = self._protected[name], self._inspect("protected", slot=name)
+        before, after = self._here.protected[name], self._inspect("protected", slot=name)
         changed = [each for each in before if before[each] != after[each]]
         if changed:
             self._restore()
@@ -135,31 +155,76 @@ class Slots:
         self._reweigh(self._weights_seed)
 
     def select(self, workload: Workload) -> None:
-        """Go on at other sizes; all slots are drawn anew when they are asked for."""
-        self.bench.select(workload)
-        self._drawn.clear()
-        self._protected.clear()
-        self._ran.clear()
+        """Go on at other sizes, with slots of their own; ProblemError if there is no reference."""
+        if workload == self._here.workload:
+            return
         self._loaded = False
+        self._here.ran.clear()
+        try:
+            self.bench.select(workload)
+        finally:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Be where the bench is."""
+        workload = self.bench.workload
+        known = next((each for each in self._points if each.workload == workload), None)
+        self._here = known or _Point(workload)
+        if known is None:
+            self._points.append(self._here)
+
+    def leave(self, workload: Workload) -> None:
+        """Free the slots of a workload that is not the selected one."""
+        self._points = [each for each in self._points if each.workload != workload]
+        self.bench.leave(workload)
+
+    def narrowed(self, domain: str) -> Workload | None:
+        """Smaller sizes inside the domain at which adversarial draws mean as much as at these, if there are.
+
+        Found once for each domain; the workload that is selected stays so.
+        """
+        if domain not in self._narrowed:
+            points = narrowings(self.bench.problem, domain)
+            self._narrowed[domain] = next((point for point in points if self._means_as_much(point)), None)
+        return self._narrowed[domain]
+
+    def _means_as_much(self, point: Workload) -> bool:
+        """Whether the reference runs there, is as the problem says, and folds as many elements into one."""
+        here = self._here.workload
+        longest = self._compare("form_at", slot=self.slot("file"))["reduction"]
+        try:
+            self.select(point)
+            found = self._compare("form_at", slot=self.slot("file"))
+            fits = bool(found["fits"]) and found["reduction"] == longest
+        except ProblemError:
+            fits = False
+        self.select(here)
+        if not fits:
+            self.leave(point)
+        return fits
+
+    def _forget_runs(self) -> None:
+        for point in self._points:
+            point.ran.clear()
 
     def _reweigh(self, seed: int) -> None:
         self.ready()
         self.prepare_us = self.bench.prepare(weights_seed=seed)
         self._compare("forget")
-        self._protected.clear()
+        self._here.protected.clear()
 
     def _restore(self) -> None:
         """Draw everything anew from the same seeds, after a kernel wrote what it must not."""
-        for name, (seed, draw) in self._drawn.items():
+        for name, (seed, draw) in self._here.drawn.items():
             self.bench.draw(name, seed, draw)
-        self._ran.clear()
+        self._here.ran.clear()
         self.first_weights()
 
     def _draw(self, name: str, draw: str) -> str:
-        if name not in self._drawn:
+        if name not in self._here.drawn:
             seed = self._seeds.fresh()
             self.bench.draw(name, seed, draw)
-            self._drawn[name] = (seed, draw)
+            self._here.drawn[name] = (seed, draw)
         return name
 
     def _inspect(self, function: str, **parameters: Any) -> Any:

@@ -183,7 +183,37 @@ def test_another_workload_in_the_same_workers(bench: Bench) -> None:
     assert same(bench, "c")
     assert (bench.reference.pid, bench.candidate.pid) == pids
     bench.select(bench.problem.base)
-    bench.draw("a", seed=11)
+    assert "a" in bench.drawn, "what was drawn here waited"
+    loaded(bench)
+    assert bench.run("a").tensors[0].shape == (bench.problem.axes[0].size,)
+    bench.handover("a")
+    assert same(bench, "a")
+
+
+def test_a_lost_worker_learns_every_workload_again(bench: Bench) -> None:
+    small = Workload(name="small", axes={bench.problem.axes[0].name: 77})
+    bench.select(small)
+    bench.candidate.stop()
+    loaded(bench)
+    assert bench.run("c").tensors[0].shape == (77,)
+    bench.handover("c")
+    assert same(bench, "c")
+    bench.select(bench.problem.base)
+    loaded(bench)
+    assert bench.run("a").failure is None
+    bench.leave(small)
+    bench.select(small)
+    assert list(bench.drawn) == [], "what was left is gone"
+    bench.select(bench.problem.base)
+    bench.leave(small)
+
+
+def test_a_workload_that_the_reference_refuses_is_not_selected(bench: Bench) -> None:
+    with pytest.raises(ProblemError):
+        bench.select(Workload(name="odd", axes={"nothing": 3}))
+    assert bench.workload == bench.problem.base
+    loaded(bench)
+    assert bench.run("a").failure is None
 
 
 def test_misuse_is_one_line(bench: Bench) -> None:

@@ -105,11 +105,12 @@ def test_several_processes_need_to_know_how_to_load_again(bench):
 
 
 def test_several_processes_are_fresh_ones(bench, stand_in):
-    before = {bench.candidate.pid, bench.reference.pid}
+    before, truth = {bench.candidate.pid, bench.opponents.pid}, bench.reference.pid
     twice = dataclasses.replace(SHORT, replicates=2, warmup=1)
     found = paired(bench, "kernel", ["eager"], SLOTS, twice, reload=stand_in)
     assert [len(samples) for samples in found.kernel.samples_us] == [6, 6]
-    assert not before & {bench.candidate.pid, bench.reference.pid}
+    assert not before & {bench.candidate.pid, bench.opponents.pid}
+    assert bench.reference.pid == truth
 
 
 def test_the_clock_knows_its_own_cost(bench):

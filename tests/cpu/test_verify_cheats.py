@@ -16,7 +16,7 @@ from kernelwright.evaluate import evaluate
 from kernelwright.execute.bench import Bench
 from kernelwright.languages.kernel_file import read_kernel
 from kernelwright.problems import load_problem
-from kernelwright.verify.numeric import DRAWS, WORKLOADS
+from kernelwright.verify.numeric import ANYWHERE, OWN, WORKLOADS
 from kernelwright.verify.slots import Slots
 
 CHEATS = Path(__file__).parents[1] / "cheats"
@@ -47,7 +47,8 @@ def judged(path: Path, problem: Problem, slots: Slots, level: Level = "quick") -
 def test_each_kernel_gets_what_it_deserves(
     path: Path, problem: Problem, slots: Slots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(DRAWS, "full", DRAWS["quick"])
+    monkeypatch.setitem(OWN, "full", OWN["quick"])
+    monkeypatch.setitem(ANYWHERE, "full", ANYWHERE["quick"])
     monkeypatch.setitem(WORKLOADS, "full", 0)
     level: Level = "full" if path.stem in ONLY_IN_FULL else "quick"
     verdict = judged(path, problem, slots, level).verdict
