@@ -2,10 +2,10 @@
 
     fit({"batch": 8, "tokens": 512}, 4096, {"batch": 4608, "tokens": 4104})  ->  "batch * tokens"
 
-A number that one axis moves is a multiple of it and a constant; one that several move is a multiple
-of their product, or a sum of multiples. So every division is by literals that were computed before,
-and text means the same in C. The fit is a guess from two points for each axis: `agrees` settles it at
-others. Not covered: products of sums, quotients (an axis that needs one stays as it is).
+A number that one axis moves is a multiple of it and a constant; one that several move is a product of
+axes, each with a constant added, or a sum of multiples. So the text means the same in C. The fit is a
+guess from two points for each axis: `agrees` settles it at others. Not covered: powers and quotients (an
+axis that needs one stays as it is).
 """
 
 from __future__ import annotations
@@ -21,16 +21,28 @@ def fit(base: Mapping[str, int], value: int, beside: Mapping[str, int]) -> Expr:
     slopes = {axis: seen - value for axis, seen in beside.items() if seen != value}
     if not slopes:
         return value
-    if len(slopes) > 1:
-        factor, rest = divmod(value, math.prod(base[axis] for axis in slopes) or 1)
-        if rest == 0 and all(slope * base[axis] == value for axis, slope in slopes.items()):
-            return " * ".join([*slopes, *([str(factor)] if factor != 1 else [])])
+    product = _product(base, value, slopes) if len(slopes) > 1 else None
+    if product is not None:
+        return product
     return _sum(slopes, value - sum(slope * base[axis] for axis, slope in slopes.items()))
 
 
 def agrees(expr: Expr, axes: Mapping[str, int], value: int) -> bool:
     """Whether the expression has this value at a point."""
     return evaluate(expr, axes) == value
+
+
+def _product(base: Mapping[str, int], value: int, slopes: Mapping[str, int]) -> str | None:
+    """The number as a product: along an axis it grows by what the other factors are."""
+    if value <= 0 or any(slope <= 0 or value % slope for slope in slopes.values()):
+        return None
+    factors = {axis: value // slope for axis, slope in slopes.items()}
+    multiple, rest = divmod(value, math.prod(factors.values()))
+    if rest:
+        return None
+    texts = [_sum({axis: 1}, factor - base[axis]) for axis, factor in factors.items()]
+    texts = [text if text.isidentifier() else f"({text})" for text in texts]
+    return " * ".join([*texts, str(multiple)] if multiple != 1 else texts)
 
 
 def _sum(slopes: Mapping[str, int], constant: int) -> str:

@@ -27,7 +27,7 @@ Elsewhere = Callable[[Mapping[str, int]], Captured | None]
 """The graph at other axis values; None where the reference refuses them."""
 
 LEAST = (1, 2, 4, 16)
-"""Smallest values that are tried for the free axes, all at once."""
+"""Smallest values that are tried for a free axis."""
 
 
 def generalize(
@@ -45,10 +45,11 @@ def generalize(
     while free:
         wanted = literals(points.partition(free, {}))
         free = [axis for axis in free if axis not in wanted]
-        least = points.least(free) if free and points.holds_above(free) else None
-        if free and least is not None:
+        least = points.least(free) if points.holds_above(free) else None
+        if least is not None:
             return points.partition(free, least)
-        free = free[:-1]
+        alone = [axis for axis in free if points.holds_above([axis]) and points.least([axis]) is not None]
+        free = alone if len(alone) < len(free) else free[:-1]
     return points.base
 
 
@@ -108,14 +109,21 @@ class _Points:
 
     def least(self, free: Sequence[str]) -> dict[str, int] | None:
         """The smallest values at which the graph, free axes all small, is as expressed."""
-        exprs = self._exprs(0, free)
-        for least in LEAST:
-            low = {axis: min(least, self.axes[axis]) for axis in free}
-            point = {**self.axes, **low}
-            numbers = self._graph_at(self.elsewhere(point))
-            if numbers is not None and _agree(exprs, point, numbers):
-                return low
-        return None
+        lows = dict.fromkeys(free, min(LEAST))
+        if self._holds_at(lows):
+            return lows
+        for axis in free:
+            found = next((low for low in LEAST if self._holds_at({axis: low}, free)), None)
+            if found is None:
+                return None
+            lows[axis] = found
+        return lows if self._holds_at(lows) else None
+
+    def _holds_at(self, values: Mapping[str, int], free: Sequence[str] | None = None) -> bool:
+        """Whether the graph is as expressed over `free` where those axes have these values."""
+        point = {**self.axes, **values}
+        numbers = self._graph_at(self.elsewhere(point))
+        return numbers is not None and _agree(self._exprs(0, free or list(values)), point, numbers)
 
     def partition(self, free: Sequence[str], least: Mapping[str, int]) -> Partition:
         """The partition with `free` axes in expressions."""

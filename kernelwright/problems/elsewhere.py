@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 from kernelwright.core.errors import ProblemError
@@ -11,9 +12,18 @@ from kernelwright.problems.outline import outline
 
 
 def captured_at(origin: Origin, axes: Mapping[str, int]) -> Captured | None:
-    """The graph at these values; None where the source refuses them or cannot be traced there."""
+    """The graph at these values; None where the source refuses them or cannot be traced there.
+
+    What torch warns of there does not concern the user, who did not ask for these sizes.
+    """
     try:
-        made = outline(origin, axes)
-        return capture(made.module, made.arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _captured(origin, axes)
     except ProblemError:
         return None
+
+
+def _captured(origin: Origin, axes: Mapping[str, int]) -> Captured:
+    made = outline(origin, axes)
+    return capture(made.module, made.arguments)
