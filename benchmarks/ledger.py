@@ -58,7 +58,9 @@ def key_of(*parts: Any) -> str:
 def command() -> str:
     """The command line that makes this process's records."""
     module = getattr(sys.modules["__main__"].__spec__, "name", None)
-    return shlex.join(["python", *(["-m", module] if module else [Path(sys.argv[0]).name]), *sys.argv[1:]])
+    # Where a folder lies on the machine that ran it says nothing to a reader.
+    arguments = [Path(each).name if Path(each).is_absolute() else each for each in sys.argv[1:]]
+    return shlex.join(["python", *(["-m", module] if module else [Path(sys.argv[0]).name]), *arguments])
 
 
 def out_dir(device: str) -> Path:
