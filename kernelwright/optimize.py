@@ -62,13 +62,13 @@ class Result:
     def module(self) -> Any:
         """The original with the kernel in it: inside the kernel's domain the kernel runs, else the original.
 
-        The original itself where no kernel was verified. UsageError where the original is a function.
+        The original itself where no kernel was verified.
         """
         from kernelwright.execute.module import KernelModule
         from kernelwright.problems.reference import Reference
 
         original = self.source
-        if not hasattr(original, "forward"):
+        if not callable(original):
             device = self.report["target"]
             original = Reference.open(self.problem, self.problem.base, device).module
         if self.kernel is None or self.build is None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from kernelwright.cli.main import main
 from kernelwright.measure.baselines import BASELINES
 from kernelwright.measure.stopping import RULES, Rule
 
 
-def shorten() -> None:
+def shorten(setitem: Callable[[Any, Any, Any], object] = operator.setitem) -> None:
     """Fewer baselines and rounds; what is checked, and how a command ends, stays as it is."""
-    BASELINES["cpu"] = ("eager",)
+    setitem(BASELINES, "cpu", ("eager",))
     for name in ("quick", "full"):
-        RULES[name] = Rule(name, min_rounds=6, max_rounds=6, max_seconds=0.5, half_width=0.2)
+        setitem(RULES, name, Rule(name, min_rounds=6, max_rounds=6, max_seconds=0.5, half_width=0.2))
 
 
 if __name__ == "__main__":
