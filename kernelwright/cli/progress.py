@@ -57,7 +57,7 @@ class Progress:
     def _line(self, event: dict[str, Any]) -> str:
         parts = [f"{time.monotonic() - self._begun:5.1f}s", str(event.get("stage", ""))]
         if event.get("done") is not None:
-            parts.append(f"{event['done']} trials")
+            parts.append(f"{event['done']} done")
         if event.get("best_us") is not None:
             best = f"best {event['best_us']:,.0f} us"
             speedup = event.get("speedup")

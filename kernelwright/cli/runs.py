@@ -50,6 +50,7 @@ def _row(trial: Trial) -> dict[str, Any]:
         "kernel": trial.kernel.hash,
         "build": evaluation.build.status,
         "verdict": evaluation.verdict and evaluation.verdict.verdict,
+        "level": evaluation.verdict and evaluation.verdict.level,
         "reason": reason and reason.model_dump(mode="json"),
         "latency_us": evaluation.measurement and evaluation.measurement.kernel.latency_us,
         "parameters": trial.kernel.proposer.parameters,

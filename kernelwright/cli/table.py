@@ -45,11 +45,21 @@ def print_report(report: dict[str, Any]) -> None:
     )
     for note in report.get("notes", ()):
         out.print(Text(note, style="yellow"))
-    out.print(_timing_table(report))
+    _print_times(out, report)
     if best is None:
         out.print("No verified kernel was found; the original stays.")
         return
     out.print(_best_table(best, report))
+
+
+def _print_times(out: Console, report: dict[str, Any]) -> None:
+    """Baselines beside the kernel, then the baselines that were not timed, with the reason."""
+    out.print(_timing_table(report))
+    for name, timing in report["baselines"].items():
+        if timing.get("latency_us") is None:
+            out.print(Text(f"{name}: {timing.get('reason') or 'not measured'}", style="dim"))
+    if report["best"]:
+        out.print(Text("ratios are of paired calls; times are medians of all calls", style="dim"))
 
 
 def _timing_table(report: dict[str, Any]) -> Table:
@@ -60,7 +70,6 @@ def _timing_table(report: dict[str, Any]) -> Table:
     ratios, intervals = best.get("speedup", {}), best.get("speedup_ci", {})
     for name, timing in report["baselines"].items():
         if timing.get("latency_us") is None:
-            table.add_row(name, "-", timing.get("reason", "not measured"), "", "")
             continue
         table.add_row(
             name, f"{timing['latency_us']:,.1f}", _interval(timing.get("ci"), ",.1f"),
@@ -68,9 +77,12 @@ def _timing_table(report: dict[str, Any]) -> Table:
         )  # fmt: skip
     if best:
         table.add_row(
-            Text("kernel", style="bold"), f"{best['latency_us']:,.1f}", _interval(best.get("ci"), ",.1f"),
-            _ratio(ratios.get("strongest")), _interval(intervals.get("strongest"), ".3f"),
-        )  # fmt: skip
+            Text("kernel", style="bold"),
+            f"{best['latency_us']:,.1f}",
+            _interval(best.get("ci"), ",.1f"),
+            "",
+            "",
+        )
     return table
 
 
@@ -78,7 +90,7 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    table.add_row("status", _status(best["status"]))
+    table.add_row("status", _status_line(best))
     table.add_row(
         "over the strongest", f"{_ratio(best['speedup'].get('strongest'))}  ({best.get('strongest', '')})"
     )
@@ -113,18 +125,31 @@ def print_verdict(found: dict[str, Any]) -> None:
     """Gates, the reason of a rejection, and what was not checked."""
     out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("gate", "", "kind", "found"):
+    for name in ("gate", "result", "a failure is of kind", "found"):
         table.add_column(name, overflow="fold")
     for gate in found["gates"]:
         table.add_row(gate["name"], _status(gate["status"]), gate["kind"], gate["message"])
     out.print(table)
-    out.print(_status(found["verdict"]), end="")
     reason = found["reason"]
-    out.print(Text(f"  {reason['gate']} ({reason['kind']}): {reason['message']}" if reason else ""))
+    out.print(_status(found["verdict"]), Text(f"by {reason['gate']} ({reason['kind']})" if reason else ""))
     if found.get("speedup"):
-        out.print("  ".join(f"{name} {_ratio(ratio)}" for name, ratio in found["speedup"].items()))
-    for item in found["not_checked"]:
+        _print_times(out, {"best": found, "baselines": found["baselines"]})
+        out.print(Text("status "), _status_line(found))
+    for item in _grouped(found["not_checked"]):
         out.print(Text(f"not checked: {item}", style="yellow"))
+
+
+def _grouped(items: list[str]) -> list[str]:
+    """The same, with all gates that were not reached in one line."""
+    missed = [item.removesuffix(": not reached") for item in items if item.endswith(": not reached")]
+    kept = [item for item in items if not item.endswith(": not reached")]
+    return [*kept, *([f"gates that were not reached: {', '.join(missed)}"] if missed else [])]
+
+
+def _status_line(found: dict[str, Any]) -> Text:
+    """A status, with its reason where it needs one."""
+    reason = found.get("status_reason")
+    return Text.assemble(_status(found["status"]), f": {reason}" if reason else "")
 
 
 def print_trial(trial: Trial) -> None:
@@ -133,20 +158,26 @@ def print_trial(trial: Trial) -> None:
     out.print(_headed(trial.id, f"run {trial.run}  kernel {kernel.hash}  {kernel.language}, {kernel.trust}"))
     choices = ", ".join(f"{name}={value}" for name, value in trial.kernel.proposer.parameters.items())
     out.print(Text(f"proposed by {trial.kernel.proposer.name}: {choices or 'no parameters'}"))
-    out.print(Text(f"serves: {trial.kernel.domain or 'all sizes'}"))
+    out.print(Text(f"serves: {_served(trial)}"))
     print_verdict(document(evaluation))
-    if evaluation.measurement:
-        timing, clock = evaluation.measurement.kernel, evaluation.measurement.clock
-        out.print(f"time {timing.latency_us:,.1f} us {_interval(timing.ci, ',.1f')}  {clock} clock")
     if evaluation.build.log:
         out.print(Text(evaluation.build.log))
+
+
+def _served(trial: Trial) -> str:
+    """Shapes that the kernel takes, and its domain; a shape of numbers alone is that shape only."""
+    plan = trial.kernel.plan
+    inputs = [buffer for buffer in plan.buffers if buffer.role == "input"] if plan else []
+    shapes = [f"{buffer.name}[{', '.join(map(str, buffer.shape))}]" for buffer in inputs]
+    where = f" where {trial.kernel.domain}" if trial.kernel.domain else ""
+    return (", ".join(shapes) or "what its own code takes") + where
 
 
 def print_runs(found: dict[str, Any]) -> None:
     """A row per run."""
     out = console()
     if not found["runs"]:
-        out.print("No runs yet. Start with: kernelwright optimize examples/problems/softmax.py")
+        out.print("No such runs. Start with: kernelwright optimize examples/problems/softmax.py")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("run", "problem", "target", "state", "trials", "best us", "over strongest", "status"):
@@ -166,15 +197,27 @@ def print_run(found: dict[str, Any]) -> None:
     if found["report"]:
         print_report(found["report"])
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("trial", "verdict", "time us", "parameters or reason"):
+    for name in ("trial", "verdict", "level", "time us", "parameters or reason"):
         table.add_column(name, overflow="fold")
-    for row in sorted(found["rows"], key=lambda row: row["latency_us"] or float("inf")):
-        reason = row["reason"]
-        text = reason["message"] if reason else ", ".join(f"{k}={v}" for k, v in row["parameters"].items())
+    best = (found["best"] or {}).get("trial")
+    for row in sorted(
+        found["rows"], key=lambda row: (row["trial"] != best, row["latency_us"] or float("inf"))
+    ):
         table.add_row(
-            row["trial"], _status(row["verdict"] or "not built"), _number(row["latency_us"]), Text(text)
-        )
+            row["trial"], _status(row["verdict"] or "not built"), row["level"] or "-",
+            _number(row["latency_us"]), Text(_said(row)),
+        )  # fmt: skip
     console().print(table)
+    console().print(
+        Text("the kernel of the report comes first; times of different levels are of different hours")
+    )
+
+
+def _said(row: dict[str, Any]) -> str:
+    """Why a trial was rejected, or its parameters by the last part of their names."""
+    if row["reason"]:
+        return str(row["reason"]["message"])
+    return ", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in row["parameters"].items())
 
 
 def print_doctor(found: dict[str, Any]) -> None:

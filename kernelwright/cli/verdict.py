@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from kernelwright.core.errors import UsageError
 from kernelwright.core.measurement import Measurement
 from kernelwright.core.problem import Mode
 from kernelwright.core.target import Target
@@ -28,6 +29,10 @@ def verify(
     from kernelwright.problems import load_problem
 
     target = Target.parse(target_text)
+    if not path.exists():
+        raise UsageError(
+            f"kernel file {path} does not exist; give a .cpp, .cu, .py or .json file, or a folder"
+        )
     on_progress({"stage": "problem", "message": f"loading {source}"})
     problem = load_problem(source, inputs, mode=mode)
     kernel = read_kernel(path, problem, target)
@@ -49,7 +54,27 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "reason": verdict.reason and verdict.reason.model_dump(mode="json"),
         "not_checked": list(verdict.not_checked),
         "speedup": speedups(evaluation.measurement),
-        "status": evaluation.measurement and evaluation.measurement.status,
+        **_times(evaluation.measurement),
+    }
+
+
+def _times(measurement: Measurement | None) -> dict[str, Any]:
+    """Times of the kernel and its baselines, intervals and status; empty where nothing was timed."""
+    if measurement is None:
+        return {}
+    strongest = measurement.strongest
+    intervals = {speedup.baseline: list(speedup.ci) for speedup in measurement.speedups}
+    return {
+        "latency_us": measurement.kernel.latency_us,
+        "ci": list(measurement.kernel.ci),
+        "baselines": {
+            one.name: {"latency_us": one.latency_us, "ci": list(one.ci)} for one in measurement.baselines
+        },
+        "speedup_ci": {**intervals, "strongest": list(strongest.ci)} if strongest else None,
+        "strongest": strongest and strongest.baseline,
+        "status": measurement.status,
+        "status_reason": measurement.status_reason,
+        "floor_share": measurement.floor_share,
     }
 
 

@@ -51,6 +51,8 @@ class Measurement(Wire):
     speedups: tuple[Speedup, ...] = ()
     """One for each baseline; the smallest ratio is the one over the strongest."""
     status: Status = "unresolved"
+    status_reason: str = ""
+    """One line: why the status is not what the interval alone suggests."""
     floor_share: float | None = None
     """Reporting floor over the kernel's time: 1 means nothing is left."""
     resolution_us: float | None = None

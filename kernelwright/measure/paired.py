@@ -74,6 +74,8 @@ def paired(
     clock: ClockName | None = None
     taken: list[tuple[Series, Resolution]] = []
     left_out: dict[str, str] = {}
+    if bench.replicates is not None:
+        bench.replicates.settle()
     for replicate in range(rule.replicates):
         if reload is not None and (replicate or bench.replicates is not None):
             bench.restart(keep=slots)
@@ -142,12 +144,14 @@ def summarize(
     speedups = tuple(_speedup(baseline, kernel) for baseline in others)
     resolution = max(found.resolution_us for _, found in taken)
     share = claim.floor_us / kernel.latency_us if claim.floor_us else None
+    status, reason = _status(speedups, [kernel, *others], share, resolution, claim)
     return Measurement(
         clock=clock,
         kernel=kernel,
         baselines=others,
         speedups=speedups,
-        status=_status(speedups, [kernel, *others], share, resolution, claim),
+        status=status,
+        status_reason=reason,
         floor_share=share,
         resolution_us=resolution,
         stopping=rule.describe(every[-1].reason, sum(series.rounds for series in every)),
@@ -162,10 +166,21 @@ def _status(
     share: float | None,
     resolution_us: float,
     claim: Claim,
-) -> Status:
-    resolved = min(timing.latency_us for timing in timings) >= resolution_us
+) -> tuple[Status, str]:
+    """The status, and why it is not what the interval alone suggests."""
+    shortest = min(timing.latency_us for timing in timings)
+    resolved = shortest >= resolution_us
     status = status_of(speedups, share, resolved=resolved, degenerate=claim.degenerate)
-    return "unresolved" if status in ("won", "behind") and not firm(speedups) else status
+    if status in ("won", "behind") and not firm(speedups):
+        return "unresolved", "the interval is too wide for its distance from 1: a quieter machine tells more"
+    if status != "unresolved" or not speedups:
+        return status, ""
+    if not resolved:
+        return (
+            status,
+            f"this clock tells nothing below {resolution_us:,.0f} us here and now; try larger inputs",
+        )
+    return status, "the interval reaches across a border between statuses"
 
 
 def _timing(name: str, samples: list[list[float]]) -> Timing:

@@ -81,7 +81,10 @@ class Campaign:
     def finish(self, outcome: Outcome) -> Trial | None:
         """The best kernel, judged in full; of an interrupted search the best as far as it was judged."""
         if outcome.interrupted:
-            self.notes.append("interrupted: the best kernel was judged quickly, not in full")
+            judged = (
+                "the best kernel was judged quickly, not in full" if outcome.accepted else "no kernel yet"
+            )
+            self.notes.append(f"interrupted: {judged}")
             return outcome.accepted[0] if outcome.accepted else None
         try:
             return self._first_confirmed(outcome.accepted[:FINALISTS])

@@ -81,6 +81,7 @@ def _best(run: Run, best: Trial, measurement: Measurement, ranked: Sequence[Rank
         "speedup_ci": intervals,
         "strongest": strongest.baseline if strongest else None,
         "status": measurement.status,
+        "status_reason": measurement.status_reason,
         "precision": "kept",
         "column": "strict" if run.target.name == "cpu" else column_of(run.problem, _convolves(kernel.plan)),
         "floor_share": measurement.floor_share,
