@@ -18,9 +18,11 @@ from kernelwright.core.problem import Problem, Workload
 from kernelwright.execute.contract import axes_of
 from kernelwright.execute.runner import Runner
 from kernelwright.languages import build
-from kernelwright.problems import load_problem
+from kernelwright.problems.axes import find_axes
+from kernelwright.problems.describe import described
 from kernelwright.problems.elsewhere import captured_at
-from kernelwright.problems.origin import origin_of
+from kernelwright.problems.load import open_origin
+from kernelwright.problems.outline import outline
 from kernelwright.problems.reference import Reference
 from kernelwright.propose.proposals import Proposals
 
@@ -46,13 +48,24 @@ FREE = {
 
 
 def opened(path: Path, sizes: dict[str, int], folder: Path) -> tuple[Problem, Proposals]:
-    """The example with other constants, and its kernels."""
+    """The example with other constants, and its kernels; loaded without looking for workloads."""
     text = path.read_text()
     for name, size in sizes.items():
         text = re.sub(rf"^{name} = \d+$", f"{name} = {size}", text, flags=re.MULTILINE)
     (folder / path.name).write_text(text)
-    problem = load_problem(folder / path.name)
-    origin = origin_of(problem)
+    origin = open_origin(folder / path.name, None, None)
+    made = outline(origin, {})
+    problem = Problem(
+        name=origin.name,
+        source=origin.text,
+        normalized=origin.identity,
+        entry=origin.entry,
+        axes=find_axes(origin, made),
+        mode=origin.mode,
+    )
+    if sizes:
+        base = Workload(name="base", axes=problem.axis_sizes)
+        problem = described(problem.model_copy(update={"workloads": (base,)}), origin, made)
     captured = captured_at(origin, problem.axis_sizes)
     assert captured is not None
     return problem, Proposals.open(problem, captured, CPU, partial(captured_at, origin))
