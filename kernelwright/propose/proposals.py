@@ -27,6 +27,7 @@ from kernelwright.propose.literals import LITERALS
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted, Template
 from kernelwright.propose.templates.cpp_text import resource
+from kernelwright.propose.templates.cuda_order import ordered
 
 _LANGUAGE = {"cpu": ("cpp", "kernel.cpp"), "cuda": ("cuda", "kernel.cu")}
 
@@ -56,7 +57,7 @@ class Proposals:
             )
         loaded = [TEMPLATES.get(name)() for name in TEMPLATES.names() if _is_for(name, target)]
         chosen = tuple(
-            tuple(template for template in loaded if template.unavailable(region) is None)
+            ordered(tuple(each for each in loaded if each.unavailable(region) is None), region)
             for region in partition.regions
         )
         for region, able in zip(partition.regions, chosen, strict=True):

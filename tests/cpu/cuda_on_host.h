@@ -1,7 +1,8 @@
 // Runs CUDA C++ on one host thread, for tests: every device thread is a fiber that runs until it waits.
 // Blocks of a cluster, or of a cooperative grid, run together; others one after the other. Fibers are
 // resumed in an order drawn from a seed, and some rest, so that a missing barrier shows as a wrong result. Copies in the
-// background take place at once or at the wait, as the seed has it. This file stands in for cuda_asm.cuh.
+// background take place at once or at the wait, as the seed has it. No two threads of a launch may store to the
+// same byte of global memory: `stored_twice` counts those that did. This file stands in for cuda_asm.cuh.
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -99,10 +101,23 @@ inline unsigned __shfl_sync(unsigned, unsigned value, int from) {
   return got;
 }
 inline unsigned atomicAdd(unsigned* p, unsigned x) { unsigned old = *p; *p += x; return old; }
+// Who stored to a byte in this launch; a thread may store to its own once more.
+static std::unordered_map<const char*, unsigned long long> owners;
+static long twice;
+extern "C" long stored_twice() { return twice; }
+inline unsigned long long global_thread() { return now->block->index * 4096ULL + threadIdx.x; }
+template <class T> T& stored_at(T& place) {
+  const char* first = reinterpret_cast<const char*>(&place);
+  for (const char* byte = first; byte < first + sizeof(T); ++byte) {
+    auto [owner, fresh] = owners.try_emplace(byte, global_thread());
+    twice += !fresh && owner->second != global_thread();
+  }
+  return place;
+}
 template <class T> T __ldg(const T* p) { return *p; }
 template <class T> T __ldcs(const T* p) { return *p; }
 template <class T> T __ldcg(const T* p) { return *p; }
-template <class T> void __stcs(T* p, T x) { *p = x; }
+template <class T> void __stcs(T* p, T x) { stored_at(*p) = x; }
 template <class To, class From> To same_bits(From x) { To y; std::memcpy(&y, &x, sizeof y); return y; }
 inline float __uint_as_float(unsigned x) { return same_bits<float>(x); }
 inline float __int_as_float(int x) { return same_bits<float>(x); }
@@ -234,7 +249,12 @@ static void launch_all(const Launch& launch, void (*kernel)(void**), void** args
   arguments = args;
   gridDim.x = launch.grid;
   steps_left = 200000000;
-  for (unsigned first = 0; first < launch.grid; first += launch.together) run_together(launch, first, launch.together, random);
+  owners.clear();
+  // Blocks that nothing orders run in any order.
+  std::vector<unsigned> firsts;
+  for (unsigned first = 0; first < launch.grid; first += launch.together) firsts.push_back(first);
+  for (size_t at = firsts.size(); at > 1; --at) std::swap(firsts[at - 1], firsts[drawn(random, at)]);
+  for (unsigned first : firsts) run_together(launch, first, launch.together, random);
 }
 #define KW_HOST_ENTRY(name)                                                                        \
   extern "C" void run_##name(const Launch* launch, void** args) {                                  \

@@ -37,6 +37,12 @@ def host_text(emitted: Sequence[Emitted]) -> str:
         r'\2_type& \2 = *reinterpret_cast<\2_type*>(shared_memory("\2", sizeof(\2_type)));',
         body,
     )
+    # Every store to global memory, by name of its buffer or through `kw_store`, is seen.
+    body = re.sub(r"\b(p\d+|parts\d+)(\[[^=;]+\]) = ", r"stored_at(\1\2) = ", body)
+    texts = [
+        text.replace("*reinterpret_cast<word*>(p) = w", "stored_at(*reinterpret_cast<word*>(p)) = w")
+        for text in texts
+    ]
     entries = [step.entry for each in emitted for step in each.steps if isinstance(step, Launch)]
     shims = [f"KW_HOST_ENTRY({name})" for name in entries]
     return "\n".join(['#include "cuda_on_host.h"', *texts, body, *shims])
@@ -116,6 +122,8 @@ def _launch(library: c.CDLL, step: Launch, memory: Memory, axes: Mapping[str, in
     together = grid if step.cooperative else cluster
     launch = _Launch(grid, threads, together, cluster, evaluate(step.shared_bytes, axes), seed)
     getattr(library, f"run_{step.entry}")(c.byref(launch), args)
+    library.stored_twice.restype = c.c_long
+    assert library.stored_twice() == 0, f"{step.entry}: threads store to elements that are not their own"
 
 
 # Regions in float64 -----------------------------------------------------------------------------

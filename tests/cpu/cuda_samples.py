@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelwright.core.dtypes import Dtype
 from kernelwright.graph.loops import (
@@ -77,6 +77,18 @@ class Sketch:
     def region(self, name: str) -> Region:
         dims = tuple(Dim(f"d{at}", size, size) for at, size in enumerate(self.shape))
         return Region(name, dims, frozenset(self.reduced), tuple(self.nodes), tuple(self.stores))
+
+
+def open_ended(region: Region) -> Region:
+    """The same for any size `n` of its first dimension, on which no stride depends."""
+    first, *others = region.dims
+    return replace(region, dims=(replace(first, size="n"), *others))
+
+
+def at_size(region: Region, size: int) -> Region:
+    """`region` with a first dimension of this size."""
+    first, *others = region.dims
+    return replace(region, dims=(replace(first, size=size, extent=size), *others))
 
 
 def relu(shape: tuple[int, ...], dtype: Dtype = "float32") -> Region:
@@ -175,6 +187,13 @@ def batchnorm(shape: tuple[int, int, int]) -> Region:
         moved = s.apply("mul", s.load(name, (1,)), s.const(0.9))
         s.store(name, s.apply("add", moved, s.apply("mul", value, s.const(0.1))), (1,))
     return s.region("batchnorm")
+
+
+def shifted_columns(shape: tuple[int, int, int]) -> Region:
+    """sum(x - shift) over dim 1, shift along the last dimension."""
+    s = Sketch(shape, (1,))
+    s.store("out", s.reduce("sum", s.apply("sub", s.load("x"), s.load("shift", (2,)))), (0, 2))
+    return s.region("shifted_columns")
 
 
 def reduction(

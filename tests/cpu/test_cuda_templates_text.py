@@ -21,6 +21,7 @@ from kernelwright.propose import TEMPLATES
 from kernelwright.propose.templates import cuda_regroup
 from kernelwright.propose.templates.base import Emitted, Template
 from kernelwright.propose.templates.cuda_nest import flatten, same
+from kernelwright.propose.templates.cuda_order import ordered
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLES = cuda_samples.at_scale()
@@ -59,6 +60,25 @@ def test_golden_source(sample: str, template: str) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_some_template_serves_every_sample(name: str) -> None:
     assert able(SAMPLES[name])
+
+
+@pytest.mark.parametrize(
+    ("sample", "template", "wanted"),
+    [
+        ("softmax_393216", "cuda_row", {"team": "cluster16", "waves": 0, "stages": 1, "unroll": 2}),
+        ("instancenorm", "cuda_row", {"team": "cluster16", "waves": 0, "stages": 1}),
+        ("log_softmax_50257", "cuda_row", {"team": "cluster2", "waves": 1, "stages": 2}),
+        ("groupnorm", "cuda_channel", {"parts": 4}),
+        ("layernorm_4m", "cuda_channel", {"parts": 32}),
+        ("softmax_1024", "cuda_row", {"team": "lanes32"}),
+    ],
+)
+def test_a_search_begins_with_what_was_fastest(sample: str, template: str, wanted: dict[str, object]) -> None:
+    region = SAMPLES[sample]
+    first, *others = ordered(tuple(able(region)), region)
+    assert first.name == template and len(others) == len(able(region)) - 1
+    default = first.space(region).default()
+    assert {name: default[name] for name in wanted} == wanted
 
 
 def blocks_in_a_multiprocessor(launch: Launch) -> int:

@@ -4,6 +4,8 @@ A block is `across` vectors wide; `down` groups of its threads share a column's 
 through shared memory. With one part, all passes run in one launch and may hold the column (RMS norm
 over channels is read once). With more parts every pass is a launch, as in `cuda_channel`, so that few
 long columns fill the device.
+
+Where the number of results is known only at run time, the last vector may stick out of them.
 """
 
 from __future__ import annotations
@@ -131,6 +133,8 @@ class _Column:
         self.threads, self.vector = choice.integer("threads"), choice.integer("vector")
         if self.vector not in _widths(region, self.kept_dims):
             self.vector = 1
+        self.limit = self._limit()
+        """Number of results as text where the last vector may stick out of them, else empty."""
         length = self.sizes.product(self.reduced_dims)
         assert length is not None
         self.length = length
@@ -145,6 +149,13 @@ class _Column:
         self.loop = self._loop()
         self.hold = self._hold(choice.text("hold"))
 
+    def _limit(self) -> str:
+        inner = self.sizes.product(self.kept_dims[1:])
+        whole = self.sizes.product(self.kept_dims) is not None or (
+            inner is not None and inner % self.vector == 0
+        )
+        return "" if whole else self.sizes.text(self.columns)
+
     def _loop(self) -> Loop:
         index, vector = self.sizes.index, self.vector
         begin = "begin + " if self.parts > 1 else ""
@@ -156,7 +167,7 @@ class _Column:
             steps=self.steps, unroll=self.unroll, step=[f"const {index} r = {place.format('u')};"],
             ok=None if exact else "r < end", all_ok=f"{place.format(self.unroll - 1)} < end",
             decompose=self.sizes.decompose(self.reduced_dims, "r", "i"), flat="k",
-            index=lambda dim: f"i{dim}", lanewise=True, known=self.schedule.at_hand(),
+            index=lambda dim: f"i{dim}", lanewise=True, known=self.schedule.at_hand(), length=self.limit,
         )  # fmt: skip
 
     def _hold(self, wanted: str) -> Hold:
@@ -261,7 +272,9 @@ class _Column:
     def _places(self, number: int) -> list[str]:
         """Where a thread is; past the last column it works on that one and stores nothing."""
         index, sizes = self.sizes.index, self.sizes
-        whole = f"({sizes.text(self.columns)} / {self.vector})"
+        columns = sizes.text(self.columns)
+        touched = f"({columns} + {self.vector - 1})" if self.limit else columns
+        whole = f"({touched} / {self.vector})"
         tiles = f"(gridDim.x / {self._blocks(number)})"
         end = clamped(self.share, self.length) if self.parts > 1 else str(self.length)
         return [
@@ -313,13 +326,18 @@ class _Column:
             f"{struct} {part}[{self.vector}];",
             self._each(f"{part}[e].clear();"),
             f"for (int s = 0; s < {self.parts}; ++s) {{",
-            self._each(f"{part}[e].merge(kw_read_state({place}));"),
+            self._each(f"{self._if_inside()}{part}[e].merge(kw_read_state({place}));"),
             "}",
         ]
 
     def _write_part(self, number: int) -> list[str]:
         place = f"(long long)rank * {self.sizes.text(self.columns)} + k + e"
-        return [f"if ({self._condition()}) {{", self._each(f"parts{number}[{place}] = part{number}[e];"), "}"]
+        write = f"{self._if_inside()}parts{number}[{place}] = part{number}[e];"
+        return [f"if ({self._condition()}) {{", self._each(write), "}"]
+
+    def _if_inside(self) -> str:
+        """The condition that result `e` of a vector is one, where it may not be."""
+        return f"if ({self.loop.inside(1)}) " if self.limit else ""
 
     def _results(self, number: int) -> list[str]:
         lines = []
@@ -343,14 +361,17 @@ class _Column:
             for at, node in wide
         ]
         kept = self._kept_loop(None)
-        return [*lines, self._each("{"), *(kept.statement(at, f"n{at}[e]") for at in nodes), "}", "}"]
+        values = [kept.statement(at, f"n{at}[e]") for at in nodes]
+        if kept.split:
+            values[:0] = used(self.sizes.decompose(self.kept_dims, "(k + e)", "j"), values)
+        return [*lines, self._each("{"), *values, "}", "}"]
 
     def _kept_loop(self, ok: str | None) -> Loop:
         """A loop of one step over this thread's own results."""
         return Loop(
             region=self.region, sizes=self.sizes, pointers=self.pointers, walk=self.loop.walk,
             steps=1, unroll=1, step=[], ok=ok, all_ok="", decompose=[], flat="k",
-            index=lambda dim: f"i{dim}", lanewise=True, known=self.schedule.at_hand(),
+            index=lambda dim: f"i{dim}", lanewise=True, known=self.schedule.at_hand(), length=self.limit,
         )  # fmt: skip
 
     def _stores(self) -> list[str]:

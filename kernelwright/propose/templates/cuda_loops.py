@@ -56,7 +56,7 @@ class Loop:
     prelude: list[str] = field(default_factory=list)
     """Statements of a group that set what `held` refers to."""
     length: str = ""
-    """Length of a row where vectors may stick out of it, at either end; else empty."""
+    """Length of a row (or number of results) where vectors may stick out of it, at either end; else empty."""
 
     @property
     def vector(self) -> int:
@@ -185,7 +185,10 @@ class Loop:
         hint = self.pointers.load_hint(node.access, self.reads_again)
         place = f"{self.pointers.name(node.access.buffer)} + ({self.sizes.offset(node.access, self.element)})"
         text = cast(f"kw_load<{hint}, {STORED[node.dtype]}, 1>({place}).v[0]", STORED[node.dtype], ctype)
-        guard = self.inside(1) if self.length else self.ok
+        inside = self.inside(1) if self.length else None
+        guard = (
+            " && ".join(part for part in (inside, self.ok) if part) if self.lanewise else inside or self.ok
+        )
         return f"{guard} ? {text} : {ctype}(0)" if guard else text
 
     def body(self, targets: list[int], ends: list[str]) -> list[str]:
@@ -239,9 +242,11 @@ class Loop:
                 whole.append(f"{part}.{fold.field}.add<{chunk}>(t{fold.field});")
                 single.append(f"{part}.{fold.field}.add<{self.vector}>(t{fold.field} + u * {self.vector});")
                 lone.append(f"{part}.{fold.field}.add<1>(t{fold.field} + u * {self.vector} + e);")
-        if self.ok is None and not self.length:
+        # Results outside are no one's: what is folded into them does not matter.
+        edges = bool(self.length) and not self.lanewise
+        if self.ok is None and not edges:
             return whole
-        if self.length:
+        if edges:
             edge = [f"{each}if ({self.inside(1)}) {{", *lone, "}"]
             single = [f"if ({self.inside(self.vector)}) {{", *single, "} else {", *edge, "}"]
         partly = self.each_step([f"if ({self.ok}) {{", *single, "}"] if self.ok else single)

@@ -28,7 +28,6 @@ from kernelwright.propose.templates.cuda_guess import (
     team_for,
     teams_for,
     threads_for,
-    work_of,
 )
 from kernelwright.propose.templates.cuda_hold import HOLDS, element_bytes, loaded_late, reused
 from kernelwright.propose.templates.cuda_kept import racing
@@ -70,20 +69,19 @@ class CudaRow:
         rows, length = (math.prod(region.dims[dim].extent for dim in dims) for dims in (kept, reduced))
         held = length * element_bytes(schedule, reused(schedule))
         widths = row_vectors(region, reduced)
-        online = Schedule(region, online=True)
-        saves = len(online.passes) < len(schedule.passes)
-        guess = team_for(rows, length, held, work_of(online))
+        saves = len(Schedule(region, online=True).passes) < len(schedule.passes)
+        guess = team_for(rows, length, held)
         team, ring = guess.team, guess.waves > 0
         hold = hold_for(team, length)
         # To go over what is held once more is cheap, unless many blocks then have to meet twice.
         near = held and team.startswith(("lanes", "block"))
         statistics = "online" if saves and not near else "two_pass"
-        late = bool(loaded_late(schedule)) and guess.waves < 2
-        unroll = (8 if team.startswith("lanes") else 4) if hold == "registers" else 4 if late else 2
+        waits = team.startswith("grid") or bool(loaded_late(schedule))
+        unroll = (8 if team.startswith("lanes") else 4) if hold == "registers" else 4 if waits else 2
         return Space(
             (
                 Parameter("team", teams_for(length, held), team),
-                Parameter("threads", (64, 128, 256, 512, 1024), threads_for(team, length, widths[0])),
+                Parameter("threads", (64, 128, 256, 512, 1024), threads_for(guess, length, widths[0])),
                 Parameter("hold", HOLDS if held else ("reload",), hold if held else "reload"),
                 Parameter("vector", tuple(sorted(widths)), widths[0]),
                 Parameter("unroll", (1, 2, 4, 8), unroll),
