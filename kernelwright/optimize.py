@@ -33,7 +33,6 @@ from kernelwright.propose.proposals import Proposals
 from kernelwright.search.base import STRATEGIES, Budget
 from kernelwright.search.campaign import Campaign, open_proposals
 from kernelwright.search.diagnosis import Diagnosis, diagnosed
-from kernelwright.search.loop import Outcome
 from kernelwright.search.prestarted import CORES_TO_PRESTART, Prestarted
 from kernelwright.search.report import report
 from kernelwright.search.session import Session
@@ -111,8 +110,13 @@ def optimize(
     run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
     with _kept(store) as trials:
         trials.add_run(run)
-        with _ended(run, trials), _prestarted(where) as prestarted:
-            campaign, outcome, searched = _searched(run, trials, frozen_weights, tell, prestarted)
+        with _ended(run, trials), _prestarted(where) as prestarted, _opened(run, tell) as (bench, proposals):
+            session = Session.open(bench, frozen_weights=frozen_weights, prestarted=prestarted)
+            campaign = Campaign(session, trials, run, tell, proposals)
+            budget = Budget(run.budget_s)
+            outcome, searched = campaign.search(budget), budget.used
+            if where.name == "cuda":
+                bench.close()  # its memory is the final judgement's
             best = campaign.finish(outcome)
             document = report(
                 run,
@@ -146,16 +150,12 @@ def diagnose(
     return diagnosed(load_problem(source, inputs, mode=mode), where, seconds, on_progress or _silent)
 
 
-def _searched(
-    run: Run, trials: TrialStore, frozen_weights: bool, tell: OnProgress, prestarted: Prestarted | None
-) -> tuple[Campaign, Outcome, float]:
-    """Rank baselines and search on one bench, which is closed before anything is judged in full."""
+@contextmanager
+def _opened(run: Run, tell: OnProgress) -> Iterator[tuple[Bench, Callable[[], Proposals] | None]]:
+    """The bench of the search, and the proposals where they are made meanwhile."""
     tell({"stage": "baseline", "message": "compiling and ranking baselines"})
-    with _proposals(run) as opened, Bench.open(run.problem, run.problem.base, run.target) as bench:
-        session = Session.open(bench, frozen_weights=frozen_weights, prestarted=prestarted)
-        campaign = Campaign(session, trials, run, tell, opened)
-        budget = Budget(run.budget_s)
-        return campaign, campaign.search(budget), budget.used
+    with _proposals(run) as proposals, Bench.open(run.problem, run.problem.base, run.target) as bench:
+        yield bench, proposals
 
 
 @contextmanager

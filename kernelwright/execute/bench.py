@@ -22,8 +22,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from kernelwright.core.errors import ProblemError, UsageError, did_you_mean
 from kernelwright.core.kernel import Build, Kernel
@@ -57,6 +59,8 @@ class _Point:
     slots: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Seed and draw of each."""
     baselines: set[str] = field(default_factory=set)
+    other_weights: int | None = None
+    """Seed of the weights, where they are no longer those that the bench was opened with."""
 
 
 class Bench:
@@ -68,7 +72,6 @@ class Bench:
         self._points = [self._here]
         self._workers = workers
         self._weights_seed = weights_seed
-        self._other_weights: int | None = None
         self.replicates: Replicates | None = None
         """Processes that `restart` takes instead of starting one."""
 
@@ -199,22 +202,44 @@ class Bench:
         The process that holds the truth stays. Slots are drawn again (only those in `keep`, the others
         are dropped), other workloads are left; load the kernel again.
         """
-        for point in [each for each in self._points if each is not self._here]:
-            self._leave(point.workload, [self.reference])
-        for slot in [each for each in self._here.slots if keep is not None and each not in keep]:
-            del self._here.slots[slot]
-            self._workers.ask(self.reference, "drop", slot=slot)
+        self._keep(self._here.slots if keep is None else keep)
         compiles = any(name.startswith("compile") for name in self._here.baselines)
         self._here.baselines.clear()
         taken = self.replicates.take() if self.replicates else None
         if taken is None:
             fresh = self._workers.restart(compiles=compiles)
         else:
-            fresh = self._workers.adopt(taken.worker)
+            fresh = self._workers.adopt(taken.worker, taken.partner)
             self._here.baselines |= taken.baselines
         for worker in fresh:
-            self._open(worker, opened=taken is not None and taken.opened == self.opening)
+            known = taken is not None and worker is taken.worker and taken.opened == self.opening
+            self._open(worker, opened=known)
         self._redraw(fresh)
+
+    def renew(self) -> None:
+        """A fresh process for the candidate, and no slots: a judgement that owes nothing to the one before.
+
+        The process that holds the truth stays, without what it expected.
+        """
+        self._keep(())
+        if self._here.other_weights is not None:
+            self._workers.ask(self.reference, "remake_weights", seed=self._weights_seed)
+            self._here.other_weights = None
+        self._workers.renew()
+        self._open(self.candidate)
+
+    @contextmanager
+    def anticipating(self, count: int, names: Sequence[str]) -> Iterator[None]:
+        """On a CPU: begin the processes of `count` restarts, with these baselines, while nothing is timed."""
+        compiles = any(name.startswith("compile") for name in names)
+        start = partial(self._workers.for_baselines, compiles=compiles)
+        self.replicates = Replicates(count, start, self._workers.for_kernels)
+        try:
+            self.replicates.begin(self.opening, names)
+            yield
+        finally:
+            self.replicates.close()
+            self.replicates = None
 
     def draw(self, slot: str, seed: int, draw: str = "file") -> None:
         """Draw inputs from `seed` into a slot, in each worker."""
@@ -246,7 +271,7 @@ class Bench:
         """Run the plan's `prepare`; microseconds. With a seed, all workers get other weights first."""
         self._revive()
         if weights_seed is not None:
-            self._other_weights = weights_seed
+            self._here.other_weights = weights_seed
             for worker in self._workers.each():
                 self._workers.ask(worker, "remake_weights", seed=weights_seed)
         return microseconds(self._workers.act("prepare"), "us")
@@ -374,6 +399,14 @@ class Bench:
         for worker in self._workers.each():
             self._workers.ask(worker, "select", workload=point.workload.model_dump(mode="json"))
 
+    def _keep(self, slots: Collection[str]) -> None:
+        """Leave other workloads, and drop all other slots, as far as the reference's process holds them."""
+        for point in [each for each in self._points if each is not self._here]:
+            self._leave(point.workload, [self.reference])
+        for slot in [each for each in self._here.slots if each not in slots]:
+            del self._here.slots[slot]
+            self._workers.ask(self.reference, "drop", slot=slot)
+
     def _leave(self, workload: Workload, workers: Sequence[Worker]) -> None:
         self._points = [each for each in self._points if each.workload != workload]
         for worker in workers:
@@ -386,9 +419,9 @@ class Bench:
                 self.opening.tell(worker, beside=beside)
             except WorkerFailure as error:
                 raise our_error(error, "'open_problem'") from error
-        if self._other_weights is not None:
+        if self._here.other_weights is not None:
             # The same history in each worker, so that `reset` means the same in each.
-            self._workers.ask(worker, "remake_weights", seed=self._other_weights)
+            self._workers.ask(worker, "remake_weights", seed=self._here.other_weights)
         self._workers.share(worker, result_bytes(self.problem, self.workload))
 
     def _redraw(self, workers: Sequence[Worker]) -> None:

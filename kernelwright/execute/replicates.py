@@ -1,18 +1,19 @@
-"""Processes for the replicates of a measurement on a GPU, made ready while something else goes on.
+"""Processes for the replicates of a measurement, made ready while something is done that is not timed.
 
     replicates = Replicates(3)                               # started; no device is touched yet
     replicates.begin(bench.opening, ["eager", "compile"])    # opened, baselines compiled side by side
     bench.replicates = replicates                            # `bench.restart` takes one
 
 A replicate has to be a fresh process, which costs seconds to start and more to compile baselines in.
-No candidate ever ran in these. Not covered: CPUs, whose cores are the ones that are timed.
+No candidate ever ran in these. On a CPU, whose cores are the ones that are timed, all have to be ready
+(`settle`) before anything is; there each has a partner for the kernel beside the one for the baselines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.execute.workers import OPS, PATIENT_S, standby
@@ -52,14 +53,22 @@ class Replicate:
     worker: Worker
     opened: Opening | None
     baselines: frozenset[str]
+    partner: Worker | None = None
+    """On a CPU: the process for the kernel; nothing is open in it."""
 
 
 class Replicates:
     """Processes that wait to be taken, one by one."""
 
-    def __init__(self, count: int) -> None:
-        """Start `count` processes; returns at once."""
-        self._waiting = [standby(f"replicate {number}") for number in range(count)]
+    def __init__(
+        self,
+        count: int,
+        start: Callable[[str], Worker] = standby,
+        partner: Callable[[str], Worker] | None = None,
+    ) -> None:
+        """Start `count` processes with `start`, and with `partner` as many more; returns at once."""
+        self._waiting = [start(f"replicate {number}") for number in range(count)]
+        self._partners = [partner(f"candidate {number}") for number in range(count)] if partner else []
         self._made: dict[int, Future[Replicate]] = {}
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="replicate")
 
@@ -76,6 +85,8 @@ class Replicates:
     def settle(self) -> None:
         """Wait until all have done what they were asked to."""
         wait(self._made.values())
+        for worker in self._partners:
+            worker.wait_ready()
 
     def take(self) -> Replicate | None:
         """The next one, waited for; None where all are taken. One that did not get ready is left out."""
@@ -83,16 +94,18 @@ class Replicates:
             worker = self._waiting.pop(0)
             try:
                 made = self._made.get(worker.pid)
-                return Replicate(worker, None, frozenset()) if made is None else made.result()
+                found = Replicate(worker, None, frozenset()) if made is None else made.result()
+                return replace(found, partner=self._partners.pop(0) if self._partners else None)
             except WorkerFailure:
                 worker.stop()
         return None
 
     def close(self) -> None:
         """End those that were not taken."""
-        for worker in self._waiting:
+        for worker in (*self._waiting, *self._partners):
             worker.stop()
         self._waiting.clear()
+        self._partners.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -90,20 +90,35 @@ class Workers:
         """
         self.loaded = self.lost = False
         if self.target.name == "cpu":
-            for worker in self.each()[1:]:
-                worker.stop()
-            self._baseline_runner = self._on_cores("baselines", Limits.trusted(), COMPILER * compiles)
-            self.candidate = self._on_cores("candidate", self._limits)
-            return self.each()[1:]
+            return self.adopt(self.for_baselines("baselines", compiles=compiles))
         self._replace()
         return [self.candidate]
 
-    def adopt(self, worker: Worker) -> list[Worker]:
-        """Take a fresh process, begun by `standby`, for the candidate's; what `restart` would say."""
+    def renew(self) -> None:
+        """A fresh process for the candidate alone, with nothing opened in it."""
+        self.loaded = self.lost = False
+        self._replace()
+
+    def adopt(self, worker: Worker, partner: Worker | None = None) -> list[Worker]:
+        """Take fresh processes, begun by `standby` or on a CPU by `for_baselines` and `for_kernels`; what
+        `restart` would say."""
         self.loaded = self.lost = False
         self.candidate.stop()
-        self.candidate = worker
-        return [worker]
+        if self.target.name != "cpu":
+            self.candidate = worker
+            return [worker]
+        if self._baseline_runner is not None:
+            self._baseline_runner.stop()
+        self.candidate, self._baseline_runner = partner or self.for_kernels("candidate"), worker
+        return [self.candidate, worker]
+
+    def for_baselines(self, name: str, *, compiles: bool = True) -> Worker:
+        """Begin a process for baselines on the cores that are timed."""
+        return self._on_cores(name, Limits.trusted(), COMPILER if compiles else ())
+
+    def for_kernels(self, name: str) -> Worker:
+        """Begin a process for candidates on the cores that are timed."""
+        return self._on_cores(name, self._limits)
 
     def share(self, worker: Worker, nbytes: int) -> None:
         """Let this worker, in which the problem was opened just now, share `nbytes` with the other."""
@@ -214,7 +229,7 @@ class Workers:
             return
         self.arena = Arena()
         self.reference = self._on_cores("reference", Limits.trusted(), TRACER)
-        self.candidate = self._on_cores("candidate", self._limits)
+        self.candidate = self.for_kernels("candidate")
 
     def _on_cores(self, name: str, limits: Limits, also: tuple[str, ...] = ()) -> Worker:
         """Begin a process on the cores that are timed; its first call waits until it is ready."""

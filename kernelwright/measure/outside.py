@@ -47,8 +47,8 @@ class OutsideClock:
     def warm(self, subjects: Sequence[str], slots: Sequence[str], calls: int) -> None:
         """`calls` untimed calls of each subject on each slot, in rounds as they are timed later.
 
-        Memory is touched beforehand, enough for every slot's outputs and the graph's intermediates, so
-        that no timed call meets a page for the first time.
+        Memory is touched beforehand, enough for every slot's outputs and, for baselines, some
+        intermediates of like size, so that no timed call meets a page for the first time.
         """
         for name in subjects:
             self._bench.flush(name)
@@ -78,8 +78,12 @@ class OutsideClock:
         return {"flush": "read", "cores": list(self._bench.cores)}
 
     def _prefault(self, subject: str, slots: int) -> None:
-        wanted = sum(self._sizes) * (slots + 2) + 2 * (self._bench.problem.graph_bytes or 0)
-        worker = self._bench.candidate if subject == "kernel" else self._bench.opponents
+        worker, between = self._bench.candidate, 0
+        if subject != "kernel":
+            problem = self._bench.problem
+            worker = self._bench.opponents
+            between = min(problem.graph_bytes or 0, 2 * (problem.compulsory_bytes or 0))
+        wanted = sum(self._sizes) * (slots + 2) + between
         self._ask(worker, "prefault", nbytes=min(wanted, MAX_PREFAULT_BYTES))
 
     def _ask(self, worker: Worker, function: str, **parameters: Any) -> Any:

@@ -6,7 +6,8 @@ bench with fresh draws, beside all baselines that come near the strongest, in se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from kernelwright.core.kernel import Build, Kernel
@@ -18,12 +19,18 @@ from kernelwright.execute.bench import Bench
 from kernelwright.measure.baselines import BASELINES, Ranked, applicable, rank, strongest
 from kernelwright.measure.ceilings import ceilings
 from kernelwright.measure.paired import stopwatch_for
+from kernelwright.measure.stopping import RULES
 from kernelwright.measure.stopwatch import ClockName
-from kernelwright.search.prestarted import Prestarted
+from kernelwright.search.prestarted import Prestarted, problem_bytes
 from kernelwright.verify.slots import Slots
 
-NEAR = 1.5
-"""Baselines slower than the fastest by more than this factor are not timed again."""
+NEAR, EAGER_NEAR = 1.15, 1.5
+"""Baselines slower than the fastest by more than this factor are not timed again; eager, which nothing
+has to be compiled for and which everybody asks about, only from the second."""
+
+ANTICIPATED_BYTES = 512 << 20
+"""Inputs, weights and outputs of a problem up to which the processes of all replicates are made ready at
+once, on a CPU; each holds a few times as much."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +52,22 @@ class Session:
     ) -> Session:
         """Make all baselines that can be made, and rank them in a quick pass.
 
-        Ceilings are measured here, where they are not kept yet, so that no search waits for them.
+        Ceilings are measured here, where they are not kept yet, and what is expected of the shared draws is
+        made (on CUDA each when it is wanted, because memory is short), so that no search waits for them.
         """
         slots = Slots(bench)
         ceilings(bench.target, worker=bench.reference)
         ranked = _ranked(bench, slots, prestarted)
+        if bench.device == "cpu":
+            slots.expect()
         return cls(bench.problem, bench.target, slots, ranked, frozen_weights, prestarted)
 
     @property
     def opponents(self) -> list[str]:
-        """Eager and the baselines that come near the fastest."""
+        """The baselines that come near the fastest."""
         near = strongest(self.ranked, keep=len(self.ranked), within=NEAR)
-        eager = [one.name for one in self.ranked if one.name == "eager" and one.timing is not None]
-        return list(dict.fromkeys([*near, *eager]))
+        further = strongest(self.ranked, keep=len(self.ranked), within=EAGER_NEAR)
+        return [name for name in further if name in near or name == "eager"]
 
     def quick(self, kernel: Kernel, build: Build, incumbent: float | None) -> Evaluation:
         """Judge on shared draws, beside the strongest baseline."""
@@ -74,7 +84,11 @@ class Session:
         )
 
     def final(self, kernel: Kernel, build: Build) -> Evaluation:
-        """Judge in full, in fresh processes and on fresh draws, beside all opponents."""
+        """Judge in full, in fresh processes and on fresh draws, beside all opponents.
+
+        On a CPU this takes the search's bench, whose reference's process no candidate has entered; on CUDA
+        that one should be closed by now, to free the device's memory.
+        """
         with self._fresh() as bench:
             return evaluate(
                 self.problem,
@@ -87,10 +101,22 @@ class Session:
                 frozen_weights=self.frozen_weights,
             )
 
-    def _fresh(self) -> Bench:
+    @contextmanager
+    def _fresh(self) -> Iterator[Bench]:
         if self.prestarted is not None:
-            return self.prestarted.bench(self.problem)
-        return Bench.open(self.problem, self.problem.base, self.target)
+            with self.prestarted.bench(self.problem) as bench:
+                yield bench
+            return
+        if self.target.name != "cpu":
+            with Bench.open(self.problem, self.problem.base, self.target) as bench:
+                yield bench
+            return
+        bench = self.slots.bench
+        bench.renew()
+        fits = problem_bytes(self.problem) <= ANTICIPATED_BYTES
+        count = RULES["full"].replicates if fits else 0
+        with bench.anticipating(count, self.opponents) if count else nullcontext():
+            yield bench
 
 
 def _ranked(bench: Bench, slots: Slots, prestarted: Prestarted | None) -> tuple[Ranked, ...]:

@@ -33,8 +33,8 @@ LIKE = 1024
 """Elements of like magnitude that an envelope is taken over, at least."""
 
 _ZERO_BIN = 0
-_OFFSET = 1100
-_BINS = 2 * _OFFSET + 2
+_EXPONENT = 0x7FF
+_BINS = _EXPONENT + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,8 @@ class Envelope:
 
 
 def magnitude_bins(values: Tensor) -> Tensor:
-    """Bin number of each value: 0 for zeros, else its binary exponent shifted to be positive."""
-    exponents = torch.frexp(values).exponent.long().add_(_OFFSET)
-    return exponents.masked_fill_(values == 0, _ZERO_BIN)
+    """Bin number of each value, which is float64: its exponent's bits; 0 for zeros (and subnormal values)."""
+    return values.view(torch.int64).bitwise_right_shift(52).bitwise_and_(_EXPONENT)
 
 
 def _widened(counts: list[int], peaks: list[float], like: int) -> list[float]:

@@ -65,6 +65,11 @@ def compare(state: dict[str, Any], *, slot: str, like: str | None = None) -> lis
     return [_row(judge(output, each)) for output, each in zip(outputs, expectations, strict=True)]
 
 
+def expect_slot(state: dict[str, Any], *, slot: str) -> None:
+    """Make what is expected of a slot, where it is not kept yet."""
+    _expectations(state, slot)
+
+
 def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]]) -> dict[str, Any]:
     """Compare pieces of outputs, read while a clock ran, with the same pieces of the expectation.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -79,19 +79,42 @@ class _Pieces:
     oracle: Tensor
     spread: Tensor
 
-    def __iter__(self) -> Iterator[tuple[slice, Tensor, Tensor, Tensor, int]]:
+    plain: set[int] = field(default_factory=set)
+    """Starts of those in which everything is finite."""
+
+    def with_errors(self) -> Iterator[tuple[slice, Tensor, Tensor, Tensor, int]]:
         """Range, centre, eager's error, spread (finite, zero where not both are), spurious elements."""
+        largest = torch.finfo(self.eager.dtype).max
         for part in slices(self.eager):
-            oracle, eager, spread = self.oracle[part], self.eager[part].double(), self.spread[part]
-            error = (eager - oracle).abs_()
-            if math.isfinite(float(error.sum())) and bool(finite_in(oracle, self.eager.dtype).all()):
+            oracle, spread = self.oracle[part], self.spread[part]
+            error = self.eager[part].double().sub_(oracle).abs_()
+            if math.isfinite(float(error.sum())) and max(map(abs, _range(oracle))) <= largest:
+                self.plain.add(part.start)
                 yield part, oracle, error, spread, 0
                 continue
-            truly = finite_in(oracle, self.eager.dtype)
-            both = truly & torch.isfinite(eager)
-            centre = torch.where(truly, oracle, eager).nan_to_num_(0.0, 0.0, 0.0)
-            spurious = int((truly & ~torch.isfinite(eager)).sum())
+            centre, both, spurious = self._mended(part)
             yield part, centre, torch.where(both, error, 0.0), torch.where(both, spread, 0.0), spurious
+
+    def centres(self) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """Range, centre and spread again, after `with_errors`."""
+        for part in slices(self.eager):
+            if part.start in self.plain:
+                yield part, self.oracle[part], self.spread[part]
+                continue
+            centre, both, _ = self._mended(part)
+            yield part, centre, torch.where(both, self.spread[part], 0.0)
+
+    def _mended(self, part: slice) -> tuple[Tensor, Tensor, int]:
+        """Centre, finite everywhere; where both are finite; how often only the oracle is."""
+        oracle, eager = self.oracle[part], self.eager[part].double()
+        truly, given = finite_in(oracle, self.eager.dtype), torch.isfinite(eager)
+        centre = torch.where(truly, oracle, eager).nan_to_num_(0.0, 0.0, 0.0)
+        return centre, truly & given, int((truly & ~given).sum())
+
+
+def _range(values: Tensor) -> tuple[float, float]:
+    low, high = torch.aminmax(values)
+    return float(low), float(high)
 
 
 @dataclass
@@ -107,7 +130,7 @@ def _survey(pieces: _Pieces) -> tuple[_Sums, Envelope]:
     sums, envelope = _Sums(), Envelope(device=pieces.oracle.device)
     unit = roundoff(pieces.eager.dtype)
     step = _stride(pieces.eager)
-    for _, centre, error, spread, spurious in pieces:
+    for _, centre, error, spread, spurious in pieces.with_errors():
         floor = centre.abs().mul_(unit).add_(spread)
         sums.error += float(torch.dot(error, error))
         sums.floor += float(torch.dot(floor, floor))
@@ -131,7 +154,7 @@ def _tolerances(pieces: _Pieces, table: Tensor, factor: float) -> Tensor:
         dtype=dtype if dtype == torch.float64 else torch.float32,
         device=pieces.eager.device,
     )
-    for part, centre, _, spread, _ in pieces:
+    for part, centre, spread in pieces.centres():
         kept[part] = element_limit(centre, spread, table[magnitude_bins(centre)], dtype, factor)
     return kept
 

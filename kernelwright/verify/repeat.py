@@ -36,7 +36,7 @@ class RepeatGate:
         if case.level == "quick":
             case.not_checked.append("changed weights")
         elif case.problem.weights:
-            _changed_weights(slots, first)
+            _changed_weights(case, slots)
         return passed(self, **evidence)
 
 
@@ -56,9 +56,15 @@ def _same_pointer(slots: Slots, sources: tuple[str, str], held: list[list[list[i
     return {"deterministic": all(same)}
 
 
-def _changed_weights(slots: Slots, slot: str) -> None:
-    """Other weights at the same addresses, then the first ones again."""
-    slots.other_weights()
-    slots.run(slot)
-    require(slots.findings(slot), "changed weights")
-    slots.first_weights()
+def _changed_weights(case: Case, slots: Slots) -> None:
+    """Other weights at the same addresses, then the first ones again; at smaller sizes, where there are,
+    so that what is expected at the problem's own is not lost."""
+    slots.select(slots.narrowed(case.kernel.domain) or case.problem.base)
+    try:
+        slot = slots.slot("file")
+        slots.other_weights()
+        slots.run(slot)
+        require(slots.findings(slot), "changed weights")
+        slots.first_weights()
+    finally:
+        slots.select(case.problem.base)

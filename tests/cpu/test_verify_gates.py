@@ -36,10 +36,19 @@ def test_faster_than_memory_is_impossible(
     latency: float, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(floors, "ceilings", lambda target: None)
+    monkeypatch.setattr(floors, "raised", lambda target: None)
     monkeypatch.setattr(floors, "rejecting_floor", lambda *_: Floor(100.0, "memory", "so many bytes"))
     result = run_gate(FloorGate(), case(latency))
     assert (result.status, result.kind) == (status, "floor")
     assert result.evidence["rejecting_floor_us"] == 100.0
+
+
+def test_ceilings_are_measured_again_before_anybody_is_accused(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"kept": Floor(100.0, "memory", "busy then"), "raised": Floor(50.0, "memory", "quiet now")}
+    monkeypatch.setattr(floors, "ceilings", lambda target: "kept")
+    monkeypatch.setattr(floors, "raised", lambda target: "raised")
+    monkeypatch.setattr(floors, "rejecting_floor", lambda problem, target, which: found[which])
+    assert [run_gate(FloorGate(), case(us)).status for us in (99.0, 51.0, 49.0)] == ["pass", "pass", "fail"]
 
 
 def test_what_was_not_timed_is_not_judged_by_time() -> None:
