@@ -205,9 +205,11 @@ class _Channel:
                 *self.kept.divisors(each),
             ]
         lines += self._fold(number) if number else self._stores()
-        return [self._head(number), *used(self._places(number), lines), *lines, "}"]
+        lines = [*used(self._places(number), lines), *lines]
+        return [self._head(number), *lines, "}"]
 
     def _head(self, number: int) -> str:
+        """The signature; the text of the body, which decides which sizes are arguments, comes first."""
         parameters = [*self.pointers.parameters]
         parameters += [f"{self._struct(each)}* parts{each}" for each in self.numbers]
         parameters += [f"const long long {name}" for name, _ in self.sizes.arguments]

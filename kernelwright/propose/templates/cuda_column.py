@@ -259,9 +259,11 @@ class _Column:
                 lines += [*self._fold(number), *self._write_part(number)]
         if not number:
             lines += self._stores()
-        return [self._head(number), *used(self._places(number), lines), *self._tile(lines), *lines, "}"]
+        lines = [*used(self._places(number), lines), *self._tile(lines), *lines]
+        return [self._head(number), *lines, "}"]
 
     def _head(self, number: int) -> str:
+        """The signature; the text of the body, which decides which sizes are arguments, comes first."""
         parameters = [*self.pointers.parameters]
         if self.parts > 1:
             parameters += [f"{self._struct(each)}* parts{each}" for each in self.numbers]
