@@ -72,6 +72,11 @@ class Replicates:
         self._made: dict[int, Future[Replicate]] = {}
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="replicate")
 
+    @property
+    def waiting(self) -> int:
+        """How many were not taken yet."""
+        return len(self._waiting)
+
     def begin(self, opening: Opening, names: Sequence[str]) -> None:
         """Open the problem in each, and make these baselines; returns at once.
 

@@ -63,8 +63,8 @@ def paired(
 
     `slots` are drawn already and rotate. `incumbent` is the low end of the best known speed-up, below
     which a loser is stopped. `witness` receives what timed calls of the kernel left. A rule with more
-    than one replicate restarts the bench between them, and before the first where fresh processes are
-    waiting, which drops all other slots, and calls `reload` to load the kernel again.
+    than one replicate restarts the bench between them, and before the first where enough fresh processes
+    are waiting, which drops all other slots, and calls `reload` to load the kernel again.
     CandidateFailed where the kernel fails; UsageError where `reload` is missing.
     """
     if rule.replicates > 1 and reload is None:
@@ -74,10 +74,12 @@ def paired(
     clock: ClockName | None = None
     taken: list[tuple[Series, Resolution]] = []
     left_out: dict[str, str] = {}
+    waiting = 0
     if bench.replicates is not None:
         bench.replicates.settle()
+        waiting = bench.replicates.waiting
     for replicate in range(rule.replicates):
-        if reload is not None and (replicate or bench.replicates is not None):
+        if reload is not None and (replicate or waiting >= rule.replicates):
             bench.restart(keep=slots)
             reload()
         stopwatch, refused = stopwatch_for(bench, [subject, *baselines], slots, witness, clock)

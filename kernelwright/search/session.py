@@ -114,7 +114,7 @@ class Session:
         bench = self.slots.bench
         bench.renew()
         fits = problem_bytes(self.problem) <= ANTICIPATED_BYTES
-        count = RULES["full"].replicates if fits else 0
+        count = RULES["full"].replicates - 1 if fits else 0  # the first is there already
         with bench.anticipating(count, self.opponents) if count else nullcontext():
             yield bench
 

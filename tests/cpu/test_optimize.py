@@ -70,7 +70,8 @@ def test_the_module_computes_what_the_original_does(
         module(x)
         torch.testing.assert_close(module(x), module.original(x))
         torch.testing.assert_close(module(x[:5]), module.original(x[:5]))
-    assert module.served == 1, module.passed_on
+        torch.testing.assert_close(module(x.double()), module.original(x.double()))
+    assert module.served == 2, module.passed_on
 
 
 @pytest.mark.parametrize(
