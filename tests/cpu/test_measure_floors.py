@@ -13,7 +13,7 @@ from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.problem import Axis, Entry, NumericFlags, Problem, TensorSpec
 from kernelwright.core.target import Target
 from kernelwright.measure import ceilings as module
-from kernelwright.measure.ceilings import Ceilings, ceilings
+from kernelwright.measure.ceilings import Ceilings, ceilings, raised
 from kernelwright.measure.datasheet import MEMORY_GBS, datasheet_gbs
 from kernelwright.measure.floors import (
     rejecting_floor,
@@ -182,6 +182,16 @@ def test_ceilings_are_measured_once_and_kept(measured):
     assert ceilings(CPU) == ceilings(CPU) == measured.found
     assert measured.asked == 1
     ceilings(CPU, renew=True)
+    assert measured.asked == 2
+
+
+def test_raised_ceilings_are_the_better_of_both_and_kept(measured):
+    measured.found = rates(read_gbs=10.0, write_gbs=30.0, half_tflops=None)
+    ceilings(CPU)
+    measured.found = rates(read_gbs=40.0, write_gbs=20.0, half_tflops=2.0)
+    found = raised(CPU)
+    assert (found.read_gbs, found.write_gbs, found.half_tflops) == (40.0, 30.0, 2.0)
+    assert ceilings(CPU) == found
     assert measured.asked == 2
 
 
