@@ -42,7 +42,7 @@ from kernelwright.execute.reports import (
     Position,
     RunReport,
 )
-from kernelwright.execute.sizes import result_bytes
+from kernelwright.execute.sizes import is_large, result_bytes
 from kernelwright.execute.workers import PATIENT_S, Workers
 from kernelwright.sandbox import Limits, Worker, WorkerFailure
 
@@ -296,10 +296,13 @@ class Bench:
         self._workers.act("export", slot=slot, fd=fd)
         self._workers.ask(self.reference, "receive", slot=slot, fd=fd)
 
-    def trim(self) -> None:
-        """Have the candidate's process give back memory that it does not need now."""
+    def hold(self, args: Collection[str], outputs: Collection[str]) -> None:
+        """Have the candidate's process hold the inputs of these slots alone, and the outputs of those.
+
+        Other inputs are drawn again, from their seeds, when they are looked at.
+        """
         self._revive()
-        self._workers.ask(self.candidate, "trim")
+        self._workers.ask(self.candidate, "hold", args=sorted(args), outputs=sorted(outputs))
 
     def keep_timed(self, slot: str) -> None:
         """Take the results of the kernel's last timed call as the slot's outputs."""
@@ -430,8 +433,10 @@ class Bench:
                 self._draw_in(worker, slot, seed, draw)
 
     def _draw_in(self, worker: Worker, slot: str, seed: int, draw: str) -> None:
-        # On a GPU, where memory is short, the reference draws when it makes what is expected.
-        lazily = worker is self.reference and worker is not self.opponents
+        # On a GPU, where memory is short, the reference draws when it makes what is expected; where it is
+        # very short, whoever looks draws, and `hold` says what stays.
+        waits = worker is self.reference and worker is not self.opponents
+        lazily = waits or is_large(self.problem, self.workload)
         self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw, lazily=lazily)
 
     def _need(self, slot: str) -> None:

@@ -45,9 +45,8 @@ def our_error(error: WorkerFailure, what: str) -> KernelwrightError:
         if kind is not None:
             return kind(error.message)
         if error.type in ("MemoryError", "OutOfMemoryError"):
-            return EnvironmentFault(
-                f"{what} ran out of memory: {error.message}; take smaller inputs or free memory"
-            )
+            said = (error.message.strip().splitlines() or [error.type])[0]
+            return EnvironmentFault(f"{what} ran out of memory: {said}; take smaller inputs or free memory")
         return InternalFault(f"{what} failed in its worker: {error}")
     return EnvironmentFault(
         f"{what} lost its worker: {error}; free memory or raise the limits, then run again"

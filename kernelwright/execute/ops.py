@@ -144,10 +144,19 @@ def unload(state: State) -> None:
         torch.cuda.synchronize()
 
 
-def trim(state: State) -> None:
-    """Give device memory that lies unused back, so that the other process can have it."""
-    if bench_state(state).device == "cuda":
-        torch.cuda.empty_cache()
+def hold(state: State, *, args: Sequence[str], outputs: Sequence[str]) -> None:
+    """Where memory is short: have the arguments of these slots alone, drawn now, and the outputs of those."""
+    bench = bench_state(state)
+    for name, place in bench.slots.items():
+        if name not in args:
+            place.rest()
+        if name not in outputs:
+            _drop_outputs(bench, place)
+    if bench.device == "cuda":
+        torch.cuda.empty_cache()  # the other process lives in the same memory
+    for name in args:
+        if bench.slot(name).held is None:
+            bench.slot(name).redraw()
 
 
 def prepare(state: State) -> Reply:
@@ -163,6 +172,7 @@ def run(state: State, *, slot: str, poison: bool) -> Reply:
     bench.reference.reset()
     if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
         place.redraw()
+    _drop_outputs(bench, place)
 
     def work() -> Reply:
         start = time.perf_counter_ns()
@@ -241,9 +251,9 @@ def receive(state: State, *, slot: str, fd: int | None) -> None:
     """
     bench = bench_state(state)
     layout = [(dtype, shape) for _, dtype, shape in bench.results()]
+    for place in bench.slots.values():
+        place.outputs = []
     if fd is None:
-        for place in bench.slots.values():
-            place.outputs = []
         bench.slot(slot).outputs = device_arena.views(state, layout)
         return
     bench.slot(slot).outputs = arena.read(fd, layout)
@@ -272,6 +282,12 @@ def flush(state: State) -> None:
 
 def null(state: State) -> None:
     """Nothing: what a call costs."""
+
+
+def _drop_outputs(bench: BenchState, place: Slot) -> None:
+    """Free what a slot's last run gave, spoiled, so that no later call finds an answer in its memory."""
+    spoil(place.outputs, [place.held, bench.reference.weights()])
+    place.outputs = []
 
 
 def _subject(bench: BenchState, subject: str) -> Callable[[Sequence[Any]], Any]:

@@ -60,7 +60,8 @@ def retyped_module(module: torch.nn.Module, mutated: Sequence[str] = ()) -> Orac
 
 
 class _Retyped(fx.Interpreter):
-    """Runs a graph with float64 in place of every other floating-point type; frees what is no longer read."""
+    """Runs a graph with float64 in place of every other floating-point type; frees what is no longer read,
+    its own float64 copies of the arguments included."""
 
     def run_node(self, n: fx.Node) -> Any:
         if n.op == "call_function" and draws_random(n):
@@ -105,7 +106,7 @@ def _placeholder_values(
     for node in captured.original.graph.nodes:
         if node.op == "placeholder":
             known = captured.original_placeholders.get(node.name)
-            yield None if known is None else _wide(_held_by(known, tensors, weights, device))
+            yield None if known is None else _held_by(known, tensors, weights, device)
 
 
 def _held_by(

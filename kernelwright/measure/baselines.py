@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from kernelwright.core.measurement import Timing
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import TargetName
+from kernelwright.execute.sizes import is_large
 from kernelwright.measure.schedule import Schedule
 from kernelwright.measure.statistics import median, median_interval
 from kernelwright.measure.stopwatch import ClockName, Stopwatch
@@ -38,6 +39,11 @@ BASELINES: dict[TargetName, tuple[str, ...]] = {
 OWN_GRAPHS = frozenset({"compile_max_autotune", "compile_reduce_overhead"})
 """Baselines that replay CUDA graphs of their own, and so cannot be captured into another."""
 OWN_GRAPHS_REASON = "it replays graphs of its own, which cannot be captured; its kernels compete without them"
+
+HELD_BY_GRAPHS_REASON = (
+    "its graphs would keep copies of gigabytes of inputs and outputs, and calls this long gain nothing from "
+    "replay; its kernels compete without them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,9 @@ def _unfit(name: str, problem: Problem, clock: ClockName) -> str | None:
         return "nothing in it can be a convolution"
     if clock == "replay" and name in OWN_GRAPHS:
         return OWN_GRAPHS_REASON
+    graphed = clock != "outside" and name in (*OWN_GRAPHS, "eager_graph")
+    if graphed and is_large(problem, problem.base):
+        return HELD_BY_GRAPHS_REASON
     return None
 
 

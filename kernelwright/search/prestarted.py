@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from math import prod
 
-from kernelwright.core.dtypes import ITEM_BYTES
-from kernelwright.core.expr import evaluate
-from kernelwright.core.problem import Problem, TensorSpec
+from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.execute.bench import Bench
 from kernelwright.execute.replicates import Replicates
+from kernelwright.execute.sizes import is_large
 from kernelwright.execute.workers import Workers
 from kernelwright.measure.stopping import RULES
 
-LARGE_BYTES = 4 << 30
-"""Inputs, weights and outputs of a problem from which replicates are opened one at a time."""
 CORES_TO_PRESTART = 8
 """With fewer, processes that start side by side only wait for each other."""
 TIMEOUT_S = 20.0
@@ -40,7 +36,7 @@ class Prestarted:
 
     def compile(self, bench: Bench, names: Sequence[str]) -> None:
         """Begin to make these baselines in the replicates, where the problem is small enough."""
-        if problem_bytes(bench.problem) <= LARGE_BYTES:
+        if not is_large(bench.problem, bench.workload):
             self.replicates.begin(bench.opening, names)
 
     def settle(self) -> None:
@@ -62,14 +58,3 @@ class Prestarted:
         if self._workers is not None:
             self._workers.stop()
             self._workers = None
-
-
-def problem_bytes(problem: Problem) -> int:
-    """Bytes of all inputs, weights and outputs at the source's own sizes."""
-    specs = (*problem.inputs, *problem.weights, *problem.outputs)
-    return sum(_nbytes(spec, problem) for spec in specs)
-
-
-def _nbytes(spec: TensorSpec, problem: Problem) -> int:
-    axes = {**problem.axis_sizes, **problem.base.axes}
-    return prod(evaluate(size, axes) for size in spec.shape) * ITEM_BYTES[spec.dtype]

@@ -16,12 +16,13 @@ from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
 from kernelwright.evaluate import evaluate
 from kernelwright.execute.bench import Bench
+from kernelwright.execute.sizes import problem_bytes
 from kernelwright.measure.baselines import BASELINES, Ranked, applicable, rank, strongest
 from kernelwright.measure.ceilings import ceilings
 from kernelwright.measure.paired import stopwatch_for
 from kernelwright.measure.stopping import RULES
 from kernelwright.measure.stopwatch import ClockName
-from kernelwright.search.prestarted import Prestarted, problem_bytes
+from kernelwright.search.prestarted import Prestarted
 from kernelwright.verify.slots import Slots
 
 NEAR, EAGER_NEAR = 1.15, 1.5

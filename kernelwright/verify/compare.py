@@ -12,8 +12,7 @@ Not covered: drawing, running and handing over (`execute.ops`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,33 +21,21 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import ProblemError
 from kernelwright.core.expr import evaluate
-from kernelwright.execute.state import bench_state
+from kernelwright.execute.sizes import is_large
+from kernelwright.execute.state import BenchState, bench_state
 from kernelwright.graph.capture import capture
-from kernelwright.graph.oracle import Oracle, oracle, retyped_module
-from kernelwright.verify.bounds import Counts, roundoff
+from kernelwright.graph.oracle import oracle, retyped_module
+from kernelwright.verify.bounds import Counts
 from kernelwright.verify.counts import operation_counts
-from kernelwright.verify.expectation import Expectation, Spread, cut, expect
+from kernelwright.verify.expectation import Expectation, cut, expect
 from kernelwright.verify.judge import Finding, judge, plain
+from kernelwright.verify.rows import independent_rows
+from kernelwright.verify.truth import Yardstick, seeded, truth
 
-PERTURBED_DRAWS = 4
-"""One less for large outputs. With two, the movement of a whole row can come out far too small by chance:
-an honest instance norm on ill-conditioned data used 96 % of its tolerance, with three 28 %."""
-MANY = 1 << 24
-"""Elements of all outputs together that count as large."""
 ONE_KEPT, ALL_KEPT = 0.0625, 0.25
 """Shares of a GPU's memory that one expectation, and all together, may take for long."""
-PERIOD = 1_000_003
-"""Length of the sign pattern of a perturbation."""
 UNCAPTURED = Counts(reduction=1, roundings=64)
 """Counts of a reference that cannot be captured: eager's own error has to carry the bound."""
-
-
-@dataclass
-class Yardstick:
-    """What is made once per problem and sizes: the oracle, and the counts behind the factor."""
-
-    oracle: Oracle
-    counts: Counts
 
 
 def compare(state: dict[str, Any], *, slot: str, like: str | None = None) -> list[dict[str, Any]]:
@@ -95,7 +82,7 @@ def form_at(state: dict[str, Any], *, slot: str) -> dict[str, Any]:
     bench = bench_state(state)
     bench.reference.reset()
     inputs = bench.reference.inputs(bench.slot(slot).args)
-    results = _seeded(0, lambda: bench.reference.forward(_own(bench.slot(slot).args)))
+    results = seeded(0, lambda: bench.reference.forward(_given(bench, bench.slot(slot).args)))
     bench.reference.reset()
     said = [tuple(evaluate(size, bench.axes) for size in spec.shape) for spec in bench.problem.inputs]
     fits = said == [tuple(inputs[spec.name].shape) for spec in bench.problem.inputs]
@@ -109,34 +96,22 @@ def forget(state: dict[str, Any]) -> None:
         slot.expected = None
 
 
-def perturbed(tensor: Any, unit: float, generator: torch.Generator) -> Any:
-    """`tensor` in float64 with every element multiplied by 1 + unit or 1 - unit; others as they are.
-
-    Signs repeat after a prime number of elements, so that they line up with no row length.
-    """
-    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
-        return tensor
-    wide = tensor.detach().to(torch.float64, copy=True, memory_format=torch.contiguous_format)
-    flat = wide.view(-1)
-    factors = torch.empty(min(PERIOD, flat.numel()), dtype=torch.float64, device=flat.device)
-    factors.bernoulli_(0.5, generator=generator).mul_(2 * unit).add_(1 - unit)
-    for start in range(0, flat.numel(), PERIOD):
-        flat[start : start + PERIOD].mul_(factors[: flat.numel() - start])
-    return wide
-
-
 def _expectations(state: dict[str, Any], slot: str) -> list[Expectation]:
     bench = bench_state(state)
     place = bench.slot(slot)
     if place.expected is not None:
         kept: list[Expectation] = place.expected
         return kept
+    large = is_large(bench.problem, bench.workload)
+    if large:  # one at a time, and the last one stays
+        forget(state)
     made = _expect(state, place.args)
     others = [each for other in bench.slots.values() for each in other.expected or ()]
-    if bench.device == "cpu" or _room_for(made, others):
+    if bench.device == "cpu" or large or _room_for(made, others):
         place.expected = made
-    if bench.device == "cuda":
+    if bench.device == "cuda" or large:
         place.rest()
+    if bench.device == "cuda":
         torch.cuda.empty_cache()
     return made
 
@@ -155,25 +130,19 @@ def _nbytes(expectations: list[Expectation]) -> int:
 
 def _expect(state: dict[str, Any], args: list[Any]) -> list[Expectation]:
     """Eager, oracle and perturbed oracle on the slot's arguments, each from the same first state."""
-    reference, problem = bench_state(state).reference, bench_state(state).problem
+    bench = bench_state(state)
+    reference, problem = bench.reference, bench.problem
     yardstick = _yardstick(state, args)
     reference.reset()
     weights = {name: tensor.detach().clone() for name, tensor in reference.weights().items()}
     seed = torch.initial_seed() % (1 << 62)
-    eager = _seeded(seed, lambda: [out.detach().clone() for out in reference.forward(_own(args))])
+    eager = seeded(seed, lambda: _apart(reference.forward(_given(bench, args)), bench, args))
     reference.reset()
-    exact = _seeded(seed, lambda: yardstick.oracle(_own(args), weights))
-    spread = Spread(exact)
-    generator = torch.Generator(device=exact[0].device).manual_seed(torch.seed() % (1 << 62))
-    unit = _finest(args, weights, eager)
-    for _ in range(PERTURBED_DRAWS - (sum(out.numel() for out in exact) >= MANY)):
-        near = pytree.tree_map(lambda value: perturbed(value, unit, generator), list(args))
-        near_weights = {name: perturbed(value, unit, generator) for name, value in weights.items()}
-        spread.add(_seeded(seed, lambda: yardstick.oracle(near, near_weights)))  # noqa: B023
+    exact, moved = truth(yardstick, args, weights, eager, seed)
     names = [*(spec.name for spec in problem.outputs), *problem.mutated]
     return [
-        expect(name, own, wide, moved, yardstick.counts.factor)
-        for name, own, wide, moved in zip(names, eager, exact, spread.result(), strict=True)
+        expect(name, own, wide, spread, yardstick.counts.factor)
+        for name, own, wide, spread in zip(names, eager, exact, moved, strict=True)
     ]
 
 
@@ -186,10 +155,14 @@ def _yardstick(state: dict[str, Any], args: list[Any]) -> Yardstick:
     try:
         captured = capture(module, args)
         found = Yardstick(oracle(captured), operation_counts(captured))
+        if is_large(bench.problem, bench.workload):
+            shapes = [shape for _, _, shape in bench.results()]
+            found.rows = independent_rows(module, args, shapes, captured)
     except ProblemError:
         if not isinstance(module, torch.nn.Module):
             raise
-        found = Yardstick(retyped_module(module, bench.problem.mutated), UNCAPTURED)
+        retyped = retyped_module(module, bench.problem.mutated)
+        found = Yardstick(lambda given, weights: retyped(_own(given), weights), UNCAPTURED)
     bench.yardstick = found
     return found
 
@@ -203,34 +176,43 @@ def _outputs_follow_state(state: dict[str, Any]) -> bool:
     count = len(bench.problem.outputs)
     bench.reference.reset()
     first, second = (
-        _seeded(0, lambda: [out.clone() for out in bench.reference.forward(_own(args))[:count]])
+        seeded(0, lambda: [out.clone() for out in bench.reference.forward(_given(bench, args))[:count]])
         for _ in range(2)
     )
     bench.reference.reset()
     return not all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def _finest(args: list[Any], weights: dict[str, Tensor], eager: list[Tensor]) -> float:
-    tensors = [*pytree.tree_leaves(list(args)), *weights.values(), *eager]
-    return min(
-        (roundoff(each.dtype) for each in tensors if isinstance(each, Tensor) and each.is_floating_point()),
-        default=0.0,
-    )
+def _given(bench: BenchState, args: list[Any]) -> list[Any]:
+    """The arguments, copied where the reference changes its inputs in place."""
+    changed = any(spec.name in bench.problem.mutated for spec in bench.problem.inputs)
+    return _own(args) if changed else args
 
 
-def _own(args: list[Any]) -> list[Any]:
+def _apart(results: list[Tensor], bench: BenchState, args: list[Any]) -> list[Tensor]:
+    """Results in memory of their own: a reference may return its arguments, its weights, or one twice.
+
+    Where memory is short, only those are copied of which this can be seen.
+    """
+    if not is_large(bench.problem, bench.workload):
+        return [result.detach().clone() for result in results]
+    leaves = [leaf for leaf in pytree.tree_leaves(list(args)) if isinstance(leaf, Tensor)]
+    taken = {each.untyped_storage().data_ptr() for each in (*leaves, *bench.reference.weights().values())}
+    found = []
+    for result in results:
+        memory = result.untyped_storage()
+        shared = memory.data_ptr() in taken or memory.nbytes() > result.nbytes
+        found.append(result.detach().clone() if shared else result.detach())
+        taken.add(memory.data_ptr())
+    return found
+
+
+def _own(args: Sequence[Any]) -> list[Any]:
     """Copies, because a reference may change its inputs in place."""
     copies: list[Any] = pytree.tree_map(
         lambda value: value.clone() if isinstance(value, Tensor) else value, list(args)
     )
     return copies
-
-
-def _seeded(seed: int, run: Callable[[], list[Tensor]]) -> list[Tensor]:
-    """Run with torch's generators at `seed`: whatever draws, draws the same each time."""
-    torch.manual_seed(seed)
-    with torch.no_grad():
-        return run()
 
 
 def _row(finding: Finding) -> dict[str, Any]:

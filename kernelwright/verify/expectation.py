@@ -18,8 +18,9 @@ from torch import Tensor
 
 from kernelwright.verify.bounds import Envelope, element_limit, magnitude_bins, norm_limit, roundoff
 
-SLICES = {"cpu": 1 << 17, "cuda": 1 << 26}
-"""Elements looked at at once: on a CPU temporaries of 1 MiB stay in cache, a GPU wants few launches."""
+SLICES = {"cpu": 1 << 17, "cuda": 1 << 25}
+"""Elements looked at at once: on a CPU temporaries of 1 MiB stay in cache; a GPU wants few launches, but some
+ten temporaries of 256 MiB are what it can spare beside a problem of gigabytes."""
 SAMPLED = 1 << 24
 """Elements of an output, about, that a GPU's envelope is taken over."""
 
@@ -49,8 +50,8 @@ def expect(name: str, eager: Tensor, oracle: Tensor, spread: Tensor | None, fact
     """The expectation for one output.
 
     eager: the reference's output. oracle: float64 of the same shape. spread: root mean square of how
-    far the oracle moves under perturbation (`Spread`), float64 of the same shape; None for integers.
-    factor: `c` of the operation counts.
+    far the oracle moves under perturbation (`Spread`), of the same shape; None for integers. One of the
+    tolerance's own type becomes the tolerance. factor: `c` of the operation counts.
     """
     eager = eager.detach().contiguous()
     if spread is None or not eager.is_floating_point():
@@ -147,16 +148,20 @@ def _stride(flat: Tensor) -> int:
 
 
 def _tolerances(pieces: _Pieces, table: Tensor, factor: float) -> Tensor:
-    """The element-wise limits, float32 to save room unless the output is float64."""
-    dtype = pieces.eager.dtype
-    kept = torch.empty(
-        pieces.eager.shape,
-        dtype=dtype if dtype == torch.float64 else torch.float32,
-        device=pieces.eager.device,
-    )
+    """The element-wise limits; slice by slice in the place of the spread, where that has their type."""
+    wanted = tolerance_type(pieces.eager.dtype)
+    kept = pieces.spread
+    if kept.dtype != wanted:
+        kept = torch.empty(pieces.eager.shape, dtype=wanted, device=pieces.eager.device)
     for part, centre, spread in pieces.centres():
-        kept[part] = element_limit(centre, spread, table[magnitude_bins(centre)], dtype, factor)
+        limits = element_limit(centre, spread, table[magnitude_bins(centre)], pieces.eager.dtype, factor)
+        kept[part] = limits
     return kept
+
+
+def tolerance_type(dtype: torch.dtype) -> torch.dtype:
+    """In what the limits of an output of this type are kept: float32 to save room unless it is float64."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def cut(whole: Expectation, first: int, size: int) -> Expectation:

@@ -172,7 +172,10 @@ def _same(a: Tensor, b: Tensor) -> Tensor:
 
 def _unwritten(output: Tensor, finding: Finding) -> None:
     """Say how many elements still hold the poison; all of them: no work was done."""
-    count = int((output.view(torch.uint8).view(output.numel(), -1) == POISON).all(1).sum())
+    count = sum(
+        int((output[part].view(torch.uint8).view(-1, output.element_size()) == POISON).all(1).sum())
+        for part in slices(output)
+    )
     if count:
         finding.figures["never_written"] = count
         finding.message += f" ({count} elements hold what lay there before)"

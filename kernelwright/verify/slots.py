@@ -18,6 +18,7 @@ from kernelwright.core.problem import Workload
 from kernelwright.execute.bench import PATIENT_S, Bench
 from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.reports import RunReport
+from kernelwright.execute.sizes import is_large
 from kernelwright.sandbox import WorkerFailure
 from kernelwright.verify.base import Rejected, Seeds
 from kernelwright.verify.narrow import narrowings
@@ -28,6 +29,8 @@ TIMED_SLOTS = 2
 """Draws that timed calls rotate over, so that each call meets other addresses."""
 AGAIN = "again"
 """Slot whose addresses get the contents of others."""
+FIRST = "file-0"
+"""Slot whose outputs are held while others run, also where memory is short."""
 
 
 @dataclass
@@ -55,6 +58,8 @@ class Slots:
         self._points = [self._here]
         self._narrowed: dict[str, Workload | None] = {}
         """By domain."""
+        self._sparing = is_large(bench.problem, bench.problem.base)
+        """Whether one draw is in memory at a time: the same checks, one after the other."""
         self._kernel: tuple[Kernel, Build] | None = None
         self._loaded = False
         self.prepare_us: float | None = None
@@ -88,7 +93,11 @@ class Slots:
 
     def timed(self) -> list[str]:
         """Names of the slots that timed calls rotate over."""
-        return [self.slot("file", number) for number in range(TIMED_SLOTS)]
+        if not self._sparing:
+            return [self.slot("file", number) for number in range(TIMED_SLOTS)]
+        first = self.slot("file")
+        self._hold([first], [])
+        return [first]
 
     def expect(self) -> None:
         """Make what is expected of the timed draws now; kept, it costs the first kernel nothing."""
@@ -101,6 +110,7 @@ class Slots:
 
     def refill(self, source: str) -> None:
         """Give the addresses of `again` the contents of `source`, in the candidate's process."""
+        self._spare(self.again())
         self._inspect("copy_inputs", source=source, onto=self.again())
 
     def drop(self, name: str) -> None:
@@ -113,6 +123,7 @@ class Slots:
     def run(self, name: str) -> RunReport:
         """Run the loaded kernel on a slot, outputs poisoned before; `Rejected` where it fails."""
         self.ready()
+        self._spare(name)
         if name not in self._here.protected and name != AGAIN:
             self._here.protected[name] = self._inspect("protected", slot=name)
         report = self.bench.run(name)
@@ -218,9 +229,20 @@ class Slots:
         self._compare("forget")
         self._here.protected.clear()
 
+    def _spare(self, name: str) -> None:
+        """Where memory is short: let go of all inputs but these, and of outputs that nobody will look at."""
+        if self._sparing:
+            self._hold([name], [name, FIRST])
+
+    def _hold(self, args: Sequence[str], outputs: Sequence[str]) -> None:
+        self.bench.hold(args, outputs)
+        self._here.ran.intersection_update(outputs)
+
     def _restore(self) -> None:
         """Draw everything anew from the same seeds, after a kernel wrote what it must not."""
         for name, (seed, draw) in self._here.drawn.items():
+            if self._sparing:
+                self._hold([], [])
             self.bench.draw(name, seed, draw)
         self._here.ran.clear()
         self.first_weights()
@@ -228,6 +250,8 @@ class Slots:
     def _draw(self, name: str, draw: str) -> str:
         if name not in self._here.drawn:
             seed = self._seeds.fresh()
+            if self._sparing:
+                self._hold([], [FIRST])
             self.bench.draw(name, seed, draw)
             self._here.drawn[name] = (seed, draw)
         return name
@@ -242,10 +266,12 @@ class Slots:
     def _compare(self, function: str, **parameters: Any) -> Any:
         try:
             return self._reference_call(function, parameters)
-        except EnvironmentFault:
-            if self.bench.device == "cpu":
+        except (EnvironmentFault, ProblemError) as error:
+            if self.bench.device == "cpu" or "out of memory" not in str(error):
                 raise
-        self.bench.trim()  # both processes live in one device memory, and each keeps what it has used
+        # Both processes live in one device memory. What is compared is in the reference's by now.
+        self._sparing = True
+        self._hold([], [FIRST])
         return self._reference_call(function, parameters)
 
     def _reference_call(self, function: str, parameters: dict[str, Any]) -> Any:

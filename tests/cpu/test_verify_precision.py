@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kernelwright.verify.bounds import Counts, Envelope, magnitude_bins, roundoff
-from kernelwright.verify.compare import perturbed
 from kernelwright.verify.expectation import Expectation, Spread, expect
 from kernelwright.verify.judge import POISON, judge
+from kernelwright.verify.perturb import perturbed
 
 Function = Callable[[Tensor], Tensor]
 

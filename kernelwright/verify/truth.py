@@ -1,0 +1,119 @@
+"""What the reference should give on some arguments: its oracle in float64, and how far that moves.
+
+    exact, moved = truth(yardstick, args, weights, eager, seed)
+
+Where the yardstick has `rows`, the float64 values of inputs and of perturbed runs exist for some rows at a
+time; what stays is one float64 and one float32 of each result's size. Without, everything exists at once:
+about ten times the inputs of a pointwise function of float32.
+
+Not covered: eager itself, and what is made of the three (`expectation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from kernelwright.graph.oracle import Oracle
+from kernelwright.verify.bounds import Counts, roundoff
+from kernelwright.verify.expectation import Spread, tolerance_type
+from kernelwright.verify.perturb import perturbed
+from kernelwright.verify.rows import Rows
+
+PERTURBED_DRAWS = 4
+"""One less for large outputs. With two, the movement of a whole row can come out far too small by chance:
+an honest instance norm on ill-conditioned data used 96 % of its tolerance, with three 28 %."""
+MANY = 1 << 24
+"""Elements of all outputs together that count as large."""
+
+Weights = Mapping[str, Tensor]
+Truth = tuple[list[Tensor], list[Tensor | None]]
+"""Oracle and spread of each result; no spread where it is not floating."""
+
+
+@dataclass
+class Yardstick:
+    """What is made once per problem and sizes: the oracle, and the counts behind the factor."""
+
+    oracle: Oracle
+    counts: Counts
+    rows: Rows | None = None
+    """How to run it over some rows at a time; only where memory is short."""
+
+
+def truth(
+    yardstick: Yardstick, args: Sequence[Any], weights: Weights, eager: Sequence[Tensor], seed: int
+) -> Truth:
+    """Oracle and spread on these arguments. `eager` are the reference's results, `seed` its generator's."""
+    draws = PERTURBED_DRAWS - (sum(out.numel() for out in eager) >= MANY)
+    unit = _finest(args, weights, eager)
+    if yardstick.rows is None:
+        return _block(yardstick.oracle, args, weights, (draws, unit), seed)
+    return _by_rows(yardstick.rows, args, weights, eager, (draws, unit), seed)
+
+
+def seeded(seed: int, run: Callable[[], list[Tensor]]) -> list[Tensor]:
+    """Run with torch's generators at `seed`: whatever draws, draws the same each time."""
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        return run()
+
+
+def _by_rows(
+    rows: Rows,
+    args: Sequence[Any],
+    weights: Weights,
+    eager: Sequence[Tensor],
+    how: tuple[int, float],
+    seed: int,
+) -> Truth:
+    exact = [torch.empty(out.shape, dtype=_wide(out.dtype), device=out.device) for out in eager]
+    moved = [
+        torch.empty(out.shape, dtype=tolerance_type(out.dtype), device=out.device)
+        if out.is_floating_point()
+        else None
+        for out in eager
+    ]
+    for part in rows.parts():
+        near, spread = _block(rows.oracle(part), rows.cut(args, part), weights, how, seed)
+        for whole, some in zip(exact, near, strict=True):
+            whole[part] = some
+        for kept, new in zip(moved, spread, strict=True):
+            if kept is not None and new is not None:
+                kept[part] = new.clamp_(max=torch.finfo(kept.dtype).max)
+    return exact, moved
+
+
+def _block(oracle: Oracle, args: Sequence[Any], weights: Weights, how: tuple[int, float], seed: int) -> Truth:
+    exact = seeded(seed, lambda: oracle(args, weights))
+    spread, (draws, unit) = Spread(exact), how
+    generator = torch.Generator(device=exact[0].device).manual_seed(torch.seed() % (1 << 62))
+    for _ in range(draws):
+        spread.add(_moved(oracle, args, weights, unit, generator, seed))
+    return exact, spread.result()
+
+
+def _moved(
+    oracle: Oracle, args: Sequence[Any], weights: Weights, unit: float, generator: torch.Generator, seed: int
+) -> list[Tensor]:
+    """The oracle's results on perturbed inputs and weights, which are gone when it returns."""
+    near = pytree.tree_map(lambda value: perturbed(value, unit, generator), list(args))
+    near_weights = {name: perturbed(value, unit, generator) for name, value in weights.items()}
+    return seeded(seed, lambda: oracle(near, near_weights))
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype.is_floating_point else dtype
+
+
+def _finest(args: Sequence[Any], weights: Weights, eager: Sequence[Tensor]) -> float:
+    tensors = [*pytree.tree_leaves(list(args)), *weights.values(), *eager]
+    return min(
+        (roundoff(each.dtype) for each in tensors if isinstance(each, Tensor) and each.is_floating_point()),
+        default=0.0,
+    )
