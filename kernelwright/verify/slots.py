@@ -110,8 +110,10 @@ class Slots:
 
     def refill(self, source: str) -> None:
         """Give the addresses of `again` the contents of `source`, in the candidate's process."""
-        self._spare(self.again())
-        self._inspect("copy_inputs", source=source, onto=self.again())
+        onto = self.again()
+        if self._sparing:
+            self._hold([onto], [FIRST])
+        self._inspect("copy_inputs", source=source, onto=onto)
 
     def drop(self, name: str) -> None:
         """Free a slot that is no longer needed."""
