@@ -1,66 +1,41 @@
 """`Bench`: where one problem is judged, with the candidate and the truth kept apart.
 
     with Bench.open(problem, workload, target) as bench:
-        bench.draw("a", seed=secrets.randbits(63))
-        bench.load(kernel, build)
-        bench.prepare()
-        report = bench.run("a")
-        bench.handover("a")
+        bench.draw("a", seed=secrets.randbits(63)); bench.load(kernel, build); bench.prepare()
+        report = bench.run("a"); bench.handover("a")
         bench.reference.call("kernelwright.verify.compare:compare", slot="a")
         bench.baseline("compile"); bench.call("compile", "a"); bench.call("kernel", "a")
 
-There are two workers, of which one at a time is active. On a CPU they are pinned to the same cores; on
-CUDA each has a context of its own on one GPU. Baselines run in the reference's on a CPU (after `restart`
-in one of their own), and beside the kernel, under the same clock, on CUDA.
-
-Methods that return a report say there what a candidate did wrong; those that return nothing or a number
-raise `CandidateFailed`. A worker that died, hung or lost its device is replaced before its next use, and
-a known-good kernel must pass in it.
+Two workers, one active at a time: on a CPU on the same cores, on CUDA with a context each on one GPU.
+Baselines run in the reference's worker (on a CPU, after `restart` in one of their own), or on CUDA beside
+the kernel. Methods that return a report say there what a candidate did wrong, others raise
+`CandidateFailed`. A worker that was lost is replaced, and a known-good kernel must pass in the new one.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from kernelwright.core.errors import ProblemError, UsageError, did_you_mean
+from kernelwright.core.errors import ProblemError, UsageError
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
+from kernelwright.execute.clocked import clocked, null_call_us
 from kernelwright.execute.faults import our_error
-from kernelwright.execute.memory import read_memory, write_memory
+from kernelwright.execute.memory import read_memory
+from kernelwright.execute.points import Point, Points
 from kernelwright.execute.replicates import Opening, Replicates
-from kernelwright.execute.replies import microseconds, pieces, places, run_report
-from kernelwright.execute.reports import (
-    CallReport,
-    CandidateFailed,
-    Failure,
-    Position,
-    RunReport,
-)
-from kernelwright.execute.sizes import is_large, result_bytes
+from kernelwright.execute.replies import microseconds, pieces, run_report
+from kernelwright.execute.reports import CallReport, CandidateFailed, Failure, Position, RunReport
+from kernelwright.execute.sizes import result_bytes
 from kernelwright.execute.workers import PATIENT_S, Workers
 from kernelwright.sandbox import Limits, Worker, WorkerFailure
 
 __all__ = ["PATIENT_S", "Bench"]
-_POISON = 0xFF
 _WARM = "warm-up of a baseline"
-
-
-@dataclass
-class _Point:
-    """What was drawn and made at one workload."""
-
-    workload: Workload
-    slots: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Seed and draw of each."""
-    baselines: set[str] = field(default_factory=set)
-    other_weights: int | None = None
-    """Seed of the weights, where they are no longer those that the bench was opened with."""
 
 
 class Bench:
@@ -68,9 +43,8 @@ class Bench:
 
     def __init__(self, problem: Problem, workload: Workload, workers: Workers, weights_seed: int) -> None:
         self.problem = problem
-        self._here = _Point(workload)
-        self._points = [self._here]
         self._workers = workers
+        self._points = Points(problem, workload, workers)
         self._weights_seed = weights_seed
         self.replicates: Replicates | None = None
         """Processes that `restart` takes instead of starting one."""
@@ -99,14 +73,15 @@ class Bench:
         chosen = cores or (allowed[: target.threads] if target.threads else allowed)
         started = workers or Workers(target, chosen, limits, timeout_s)
         bench = cls(problem, workload or problem.base, started, weights_seed)
-        opened = False
-        try:
+        with ExitStack() as undo:
+            undo.callback(bench.close)
             bench._open_all()
-            opened = True
-        finally:
-            if not opened:
-                bench.close()
+            undo.pop_all()
         return bench
+
+    @property
+    def _here(self) -> Point:
+        return self._points.here
 
     @property
     def workload(self) -> Workload:
@@ -184,17 +159,17 @@ class Bench:
                 self.unload()
         finally:  # a kernel that fails at its end leaves the bench where it was asked to be
             self._revive()
-            point = next((each for each in self._points if each.workload == workload), None)
+            point = self._points.find(workload)
             if point is None:
                 self._add(workload)
             else:
-                self._go_to(point)
+                self._points.go_to(point)
 
     def leave(self, workload: Workload) -> None:
         """Free what was drawn and made at a workload that is not the selected one."""
         self._revive()
-        if any(each.workload == workload for each in self._points):
-            self._leave(workload, self._workers.each())
+        if self._points.find(workload) is not None:
+            self._points.leave(workload, self._workers.each())
 
     def restart(self, keep: Collection[str] | None = None) -> None:
         """Fresh processes for the kernel and its baselines: the replicate of a measurement.
@@ -202,7 +177,7 @@ class Bench:
         The process that holds the truth stays. Slots are drawn again (only those in `keep`, the others
         are dropped), other workloads are left; load the kernel again.
         """
-        self._keep(self._here.slots if keep is None else keep)
+        self._points.keep(self._here.slots if keep is None else keep, self.reference)
         compiles = any(name.startswith("compile") for name in self._here.baselines)
         self._here.baselines.clear()
         taken = self.replicates.take() if self.replicates else None
@@ -221,7 +196,7 @@ class Bench:
 
         The process that holds the truth stays, without what it expected.
         """
-        self._keep(())
+        self._points.keep((), self.reference)
         if self._here.other_weights is not None:
             self._workers.ask(self.reference, "remake_weights", seed=self._weights_seed)
             self._here.other_weights = None
@@ -245,7 +220,7 @@ class Bench:
         """Draw inputs from `seed` into a slot, in each worker."""
         self._revive()
         for worker in self._workers.each():
-            self._draw_in(worker, slot, seed, draw)
+            self._points.draw_in(worker, slot, seed, draw)
         self._here.slots[slot] = (seed, draw)
 
     def drop(self, slot: str) -> None:
@@ -314,7 +289,7 @@ class Bench:
         self._revive()
         slot = next(iter(self._here.slots), _WARM)
         if slot == _WARM:
-            self._draw_in(self.opponents, _WARM, 0, "file")
+            self._points.draw_in(self.opponents, _WARM, 0, "file")
         found = self._workers.ask(self.opponents, "baseline", name=name, slot=slot)
         if slot == _WARM:
             self._workers.ask(self.opponents, "drop", slot=_WARM)
@@ -346,16 +321,9 @@ class Bench:
         try:
             self._need(slot)
             worker = self._worker_of(subject)
-            start = time.perf_counter_ns()
-            reply = self._workers.act_in(worker, "call", subject=subject, slot=slot)
-            at = [] if self.device == "cuda" else pieces(places(reply), tuple(positions))
-            samples = read_memory(worker.pid, at) if at else []
-            us = (time.perf_counter_ns() - start) / 1e3
         except CandidateFailed as error:
             return CallReport(subject, failure=error.failure)
-        if spoil:
-            write_memory(worker.pid, at, _POISON)
-        return CallReport(subject, us, tuple(samples) or (None,) * len(positions))
+        return clocked(self._workers, worker, subject, slot, positions, spoil=spoil)
 
     def sample(self, report: RunReport, positions: Sequence[Position]) -> tuple[bytes | None, ...]:
         """Output bytes of a run, read where they lie; None for what cannot be read."""
@@ -367,10 +335,7 @@ class Bench:
     def null_us(self, subject: str = "kernel") -> float:
         """Microseconds of a call that does nothing, in the worker of `subject`."""
         self._revive()
-        worker = self._worker_of(subject)
-        start = time.perf_counter_ns()
-        self._workers.ask(worker, "null")
-        return (time.perf_counter_ns() - start) / 1e3
+        return null_call_us(self._workers, self._worker_of(subject))
 
     def _worker_of(self, subject: str) -> Worker:
         if subject == "kernel":
@@ -387,33 +352,15 @@ class Bench:
 
     def _add(self, workload: Workload) -> None:
         """Open the problem at one more workload, and go on there."""
-        before, self._here = self._here, _Point(workload)
-        self._points.append(self._here)
+        before = self._points.here
+        self._points.add(workload)
         try:
             for worker in self._workers.each():
                 self._open(worker, beside=True)
         except ProblemError:
-            self._go_to(before)
-            self._leave(workload, self._workers.each())
+            self._points.go_to(before)
+            self._points.leave(workload, self._workers.each())
             raise
-
-    def _go_to(self, point: _Point) -> None:
-        self._here = point
-        for worker in self._workers.each():
-            self._workers.ask(worker, "select", workload=point.workload.model_dump(mode="json"))
-
-    def _keep(self, slots: Collection[str]) -> None:
-        """Leave other workloads, and drop all other slots, as far as the reference's process holds them."""
-        for point in [each for each in self._points if each is not self._here]:
-            self._leave(point.workload, [self.reference])
-        for slot in [each for each in self._here.slots if each not in slots]:
-            del self._here.slots[slot]
-            self._workers.ask(self.reference, "drop", slot=slot)
-
-    def _leave(self, workload: Workload, workers: Sequence[Worker]) -> None:
-        self._points = [each for each in self._points if each.workload != workload]
-        for worker in workers:
-            self._workers.ask(worker, "leave", workload=workload.model_dump(mode="json"))
 
     def _open(self, worker: Worker, *, opened: bool = False, beside: bool = False) -> None:
         """Tell a worker the problem, unless it knows it, and let it share memory with the other one."""
@@ -430,22 +377,12 @@ class Bench:
     def _redraw(self, workers: Sequence[Worker]) -> None:
         for slot, (seed, draw) in self._here.slots.items():
             for worker in workers:
-                self._draw_in(worker, slot, seed, draw)
-
-    def _draw_in(self, worker: Worker, slot: str, seed: int, draw: str) -> None:
-        # On a GPU, where memory is short, the reference draws when it makes what is expected; where it is
-        # very short, whoever looks draws, and `hold` says what stays.
-        waits = worker is self.reference and worker is not self.opponents
-        lazily = waits or is_large(self.problem, self.workload)
-        self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw, lazily=lazily)
+                self._points.draw_in(worker, slot, seed, draw)
 
     def _need(self, slot: str) -> None:
         """A worker that lives, and a slot that was drawn: UsageError if it was not."""
         self._revive()
-        if slot not in self._here.slots:
-            raise UsageError(
-                f"slot '{slot}' is empty; draw into it first ({did_you_mean(slot, self._here.slots)})"
-            )
+        self._points.require(slot)
 
     def _revive(self) -> None:
         """Replace the candidate's worker if it is lost, and tell the new one what the old one knew."""
@@ -453,8 +390,7 @@ class Bench:
             return
         if self.opponents is self.candidate:
             self._here.baselines.clear()
-        here = self._here
-        for point in [*(each for each in self._points if each is not here), here]:
-            self._here = point
+        for point in [*self._points.others(), self._here]:
+            self._points.here = point
             self._open(self.candidate, beside=True)
             self._redraw([self.candidate])
