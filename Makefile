@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/kernelwright optimize examples/problems/rmsnorm_gelu.py --budget 30
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ region, on cores that the other worker's call is then timed on. `docs/design/pla
 
 from __future__ import annotations
 
+import os
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def device_environment() -> dict[str, str]:
     compiling at once.
     """
     return {"TORCHINDUCTOR_COMPILE_THREADS": str(COMPILERS)}
+
+
+def compiler_environment() -> dict[str, str]:
+    """Variables for a worker that compiles baselines: what one has compiled, others find on disk, also later.
+
+    By default torch keeps it in the system's temporary directory.
+    """
+    place = "TORCHINDUCTOR_CACHE_DIR"
+    return {place: os.environ.get(place) or str(cache_dir() / "inductor")}
 
 
 def bytecode_environment() -> dict[str, str]:

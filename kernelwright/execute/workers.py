@@ -23,6 +23,7 @@ from kernelwright.execute.replies import failure_in
 from kernelwright.execute.reports import CandidateFailed, Failure
 from kernelwright.execute.worker_environment import (
     bytecode_environment,
+    compiler_environment,
     device_environment,
     timed_environment,
 )
@@ -237,6 +238,7 @@ class Workers:
         env = {
             PATH_VARIABLE: str(compiled()),
             **bytecode_environment(),
+            **compiler_environment(),
             **timed_environment(len(self.cores)),
         }
         preload, fds = ("torch", OPS, *also), (self.arena.fd,)
@@ -245,6 +247,11 @@ class Workers:
 
 def standby(name: str) -> Worker:
     """Begin a process for candidates and baselines on a GPU; its first call waits until it is ready."""
-    env = {PATH_VARIABLE: str(compiled()), **bytecode_environment(), **device_environment()}
+    env = {
+        PATH_VARIABLE: str(compiled()),
+        **bytecode_environment(),
+        **compiler_environment(),
+        **device_environment(),
+    }
     preload = ("torch", OPS, *COMPILER)
     return Worker.start(name, Limits.trusted(), None, env, preload, wait=False)

@@ -127,8 +127,8 @@ def test_a_profile_finds_the_product(bench):
     assert {"aten::relu", "aten::_softmax"} & {part.name for part in found.parts}
 
 
-def test_this_machines_ceilings_are_plausible(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+def test_this_machines_ceilings_are_plausible():
+    """Those that other tests want too: measured by whoever comes first."""
     found = ceilings(Target.parse("cpu"))
     rates = (found.read_gbs, found.write_gbs, found.copy_gbs, found.cached_gbs)
     assert all(rate is not None and 0.1 < rate < 5000 for rate in rates)
