@@ -36,8 +36,8 @@ def main() -> None:
     """Answer the request in the working directory."""
     request = json.loads(Path("kw_request.json").read_text(encoding="utf-8"))
     try:
-        import triton  # type: ignore[import-untyped]
-        from triton.backends.nvidia.compiler import CUDABackend  # type: ignore[import-untyped]
+        import triton
+        from triton.backends.nvidia.compiler import CUDABackend
     except ImportError as error:
         reply: dict[str, Any] = {"status": "lacking", "log": f"Triton cannot be imported: {error}"}
     else:
@@ -96,8 +96,8 @@ def compile_all(
     triton: Any, backend: Any, module: Any, request: dict[str, Any]
 ) -> tuple[bytes, dict[str, Any]]:
     """One cubin with all entries, and each entry's threads and dynamic shared bytes."""
-    from triton.backends.compiler import GPUTarget  # type: ignore[import-untyped]
-    from triton.compiler import ASTSource  # type: ignore[import-untyped]
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
 
     bodies: list[str] = []
     facts: dict[str, Any] = {}
