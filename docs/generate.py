@@ -40,7 +40,12 @@ def cli_page() -> str:
     parts = [NOTICE + "# Command line\n"]
     for name, command in [("", root), *_commands()]:
         title = f"kernelwright {name}".strip()
-        context = click.Context(command, info_name=title, max_content_width=100)
+        context = click.Context(
+            command,
+            info_name=title,
+            terminal_width=100,
+            help_option_names=root.context_settings["help_option_names"],
+        )
         parts.append(f"\n## {title}\n\n```text\n{command.get_help(context)}\n```\n")
     return "".join(parts)
 

@@ -31,7 +31,7 @@ def verify(
     target = Target.parse(target_text)
     if not path.exists():
         raise UsageError(
-            f"kernel file {path} does not exist; give a .cpp, .cu, .py or .json file, or a folder"
+            f"no kernel file '{path}'; give a .cpp, .cu, .py or .json file or a published folder"
         )
     on_progress({"stage": "problem", "message": f"loading {source}"})
     problem = load_problem(source, inputs, mode=mode)

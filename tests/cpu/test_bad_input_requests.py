@@ -104,6 +104,7 @@ def test_a_missing_file_and_its_nearest_neighbour() -> None:
     Path("softmax.py").write_text(SMALL)
     refused(call("optimize", "softmx.py"), 2, "softmx.py does not exist", "did you mean 'softmax.py'?")
     refused(call("diagnose", "gone/softmax.py"), 2, "does not exist", "give the path")
+    Path("k.cpp").write_text("")
     refused(call("verify", "k.cpp", "--problem", "softmx.py"), 2, "did you mean 'softmax.py'?")
     refused(call("optimize", "."), 2, "neither a .py problem file")
     Path("bytes.py").write_bytes(b"\xff\x00\xfe")
