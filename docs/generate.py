@@ -104,8 +104,8 @@ def transcript(command: list[str]) -> None:
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     shown = f"```text\n$ {shlex.join(command)}\n{done.stdout.rstrip()}\n```"
     readme = ROOT / "README.md"
-    marks = r"(<!-- transcript -->\n).*?(\n<!-- /transcript -->)"
-    readme.write_text(re.sub(marks, lambda m: m[1] + shown + m[2], readme.read_text(), flags=re.S))
+    marks = r"(<!-- transcript -->\n)(?:.*?\n)?(<!-- /transcript -->)"
+    readme.write_text(re.sub(marks, lambda m: f"{m[1]}{shown}\n{m[2]}", readme.read_text(), flags=re.S))
 
 
 def main() -> int:
