@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.cli.main import main
+from kernelwright.core.config import cache_dir
+from kernelwright.core.target import Target
+from kernelwright.execute.native import compiled
+from kernelwright.measure.ceilings import ceilings
 from kernelwright.store import open_store
 from kernelwright.store.base import TrialStore
 
@@ -37,6 +42,17 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+
+
+def cache_of_these_tests(base: Path) -> Path:
+    """A cache directory that may be damaged. What takes long to make is copied from the user's own."""
+    place = base / "bad_input_cache"
+    if not place.exists():
+        ceilings(Target.parse("cpu"))
+        compiled()
+        for name in ("ceilings", "launcher"):
+            shutil.copytree(cache_dir() / name, place / name)
+    return place
 
 
 @dataclass(frozen=True)

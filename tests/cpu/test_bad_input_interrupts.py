@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bad_input_run import SMALL, Command, gone, leftovers
+from bad_input_run import SMALL, Command, cache_of_these_tests, gone, leftovers
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.getbasetemp() / "bad_input_cache"
+    return cache_of_these_tests(tmp_path_factory.getbasetemp())
 
 
 def optimize(place: Path, cache: Path, budget: int) -> Command:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bad_input_command import shorten
-from bad_input_run import SMALL, call, leftovers, refused
+from bad_input_run import SMALL, cache_of_these_tests, call, leftovers, refused
 from test_store_faults import small_disk
 
 KERNEL = """extern "C" void k(const float *x, float *out, long rows, long columns) {
@@ -21,7 +21,7 @@ OPTIMIZE = ("optimize", "small.py", "--budget", "2")
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shared = tmp_path_factory.getbasetemp() / "bad_input_cache"
+    shared = cache_of_these_tests(tmp_path_factory.getbasetemp())
     monkeypatch.setenv("KERNELWRIGHT_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("KERNELWRIGHT_CACHE", str(shared))
     for name in ("KERNELWRIGHT_DB", "KERNELWRIGHT_LAUNCHER", "CXX"):
@@ -96,7 +96,7 @@ def test_a_full_disk_under_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_disk_that_fills_up_under_the_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", "300k") as disk:
+    with small_disk(tmp_path / "disk", "200k") as disk:
         monkeypatch.setenv("KERNELWRIGHT_DATA", str(disk))
         refused(call("optimize", "small.py", "--budget", "30"), 4, "trial store", "full", "KERNELWRIGHT_DB")
         (run,) = json.loads(call("report", "--json").out)["runs"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from bad_input_command import shorten
+from bad_input_run import cache_of_these_tests
 from torch import nn
 
 import kernelwright as kw
@@ -23,7 +24,7 @@ from kernelwright.search.campaign import open_proposals
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELWRIGHT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path_factory.getbasetemp() / "bad_input_cache"))
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(cache_of_these_tests(tmp_path_factory.getbasetemp())))
     shorten(monkeypatch.setitem)
 
 

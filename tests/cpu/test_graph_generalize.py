@@ -74,7 +74,7 @@ def check(function: Function, partition: Partition, axes: Mapping[str, int]) -> 
     torch.testing.assert_close(found, expected, equal_nan=True, rtol=2e-5, atol=2e-6)
 
 
-@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=30, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(
     st.lists(SMALL, min_size=2, max_size=4),
     st.lists(st.one_of(st.sampled_from(UNARY), st.sampled_from(SHAPED)), min_size=1, max_size=4),
