@@ -46,13 +46,18 @@ def _run(slots: Slots, slot: str) -> list[list[int]]:
 
 
 def _same_pointer(slots: Slots, sources: tuple[str, str], held: list[list[list[int]]]) -> dict[str, Any]:
-    """Run at one address with the contents of two slots, one after the other; the second is compared."""
+    """Run at one address with the contents of two slots, one after the other.
+
+    An address may have been used before, and what a kernel kept for it may be right for one of the
+    two: the first answer is compared too, unless its bytes are those that were compared already.
+    """
     again, same = slots.again(), []
     for source, before in zip(sources, held, strict=True):
         slots.refill(source)
         slots.run(again)
         same.append(slots.outputs(again) == before)
-    require(slots.findings(again, like=sources[1]), "same addresses, new contents")
+        if source == sources[-1] or not same[-1]:
+            require(slots.findings(again, like=source), "same addresses, new contents")
     return {"deterministic": all(same)}
 
 

@@ -37,7 +37,7 @@ def optimize(place: Path, cache: Path, budget: int) -> Command:
         ("problem", 0.5, signal.SIGINT, 60),
         ("baseline", 1.0, signal.SIGTERM, 60),
         ("trial", 0.3, signal.SIGINT, 60),
-        ("final", 1.5, signal.SIGINT, 4),
+        ("final", 1.5, signal.SIGINT, 1),
     ],
     ids=["loading", "baselines", "search", "final"],
 )
@@ -79,7 +79,7 @@ def test_a_killed_run_loses_no_trial_and_later_runs_share_its_store_and_cache(
     with killed.store() as store:
         kept = {trial.id for trial in store.trials()}
     assert kept
-    two = [optimize(place, cache, 2) for _ in range(2)]
+    two = [optimize(place, cache, 1) for _ in range(2)]
     for command in two:
         done = command.end(timeout_s=120)
         assert done.code == 0, done.err

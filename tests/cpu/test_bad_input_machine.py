@@ -16,7 +16,7 @@ KERNEL = """extern "C" void k(const float *x, float *out, long rows, long column
 }
 """
 VERIFY = ("verify", "k.cpp", "--problem", "small.py", "--level", "quick")
-OPTIMIZE = ("optimize", "small.py", "--budget", "2")
+OPTIMIZE = ("optimize", "small.py", "--budget", "1")
 
 
 @pytest.fixture(autouse=True)

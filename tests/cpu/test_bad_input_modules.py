@@ -55,7 +55,7 @@ CPU = Target.parse("cpu")
 X = torch.randn(64, 128)
 
 
-def found(source: Callable[..., Any], inputs: Any, budget_s: float = 4.0) -> Result:
+def found(source: Callable[..., Any], inputs: Any, budget_s: float = 1.0) -> Result:
     result = kw.optimize(source, inputs, budget_s=budget_s, seed=1)
     assert set(result.report) >= {"problem", "target", "run", "trials", "seconds", "baselines", "best"}
     return result
@@ -128,7 +128,7 @@ def test_a_module_without_inputs() -> None:
 def test_what_no_kernel_can_be_proposed_for_is_a_result_with_a_note(
     source: Any, inputs: Any, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    result = found(source, inputs, budget_s=1.0)
+    result = found(source, inputs)
     (note,) = result.report["notes"]
     assert note.startswith("no kernel can be proposed: ") and words in note and "\n" not in note
     assert (result.report["best"], result.report["trials"], result.kernel) == (None, 0, None)

@@ -60,6 +60,19 @@ def test_each_kernel_gets_what_it_deserves(
         assert verdict.reason.kind == path.parent.name, verdict.reason
 
 
+@pytest.mark.parametrize("calls", range(5))
+def test_no_number_of_honest_calls_hides_an_answer_that_is_handed_out_again(
+    calls: int, problem: Problem, slots: Slots, tmp_path: Path
+) -> None:
+    text = (CHEATS / "answer" / "freezes.cpp").read_text()
+    path = tmp_path / "answer" / "freezes.cpp"
+    path.parent.mkdir()
+    path.write_text(text.replace("honest_calls = 4", f"honest_calls = {calls}"))
+    verdict = judged(path, problem, slots).verdict
+    assert verdict is not None and verdict.verdict == "rejected"
+    assert verdict.reason is not None and verdict.reason.kind in {"answer", "precision"}, verdict.reason
+
+
 def test_an_honest_kernel_passes_in_full(problem: Problem, slots: Slots) -> None:
     evaluation = judged(CHEATS / "honest" / "other_order.cpp", problem, slots, "full")
     assert evaluation.verdict is not None
