@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test check fix docs evidence clean
 
 demo: $(READY)
-	$(BIN)/kernelwright optimize examples/problems/rmsnorm_gelu.py --budget 30
+	$(BIN)/kernelwright optimize examples/problems/rmsnorm_gelu.py --budget 20
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -78,6 +78,8 @@ inline uint16_t f16_bits(float x) { return __builtin_bit_cast(uint16_t, _Float16
 inline vf f16_value(vh bits) {
 #ifdef __AVX512F__
   return (vf)_mm512_cvtph_ps((__m256i)bits);
+#elif defined(__F16C__)
+  return (vf)_mm256_cvtph_ps((__m128i)bits);
 #else
   vf v;
   for (int i = 0; i < lanes; ++i) v[i] = f16_value(uint16_t(bits[i]));
@@ -87,6 +89,8 @@ inline vf f16_value(vh bits) {
 inline vh f16_bits(vf x) {
 #ifdef __AVX512F__
   return (vh)_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__F16C__)
+  return (vh)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
 #else
   vh v;
   for (int i = 0; i < lanes; ++i) v[i] = f16_bits(float(x[i]));
@@ -100,6 +104,10 @@ inline void store(float *p, vf v, Full) { put_bits(p, v, Full{}); }
 inline __mmask16 mask_of(Part part) { return __mmask16((1u << part.count) - 1); }
 inline vf load(const float *p, Part part) { return (vf)_mm512_maskz_loadu_ps(mask_of(part), p); }
 inline void store(float *p, vf v, Part part) { _mm512_mask_storeu_ps(p, mask_of(part), (__m512)v); }
+#elif defined(__AVX2__)
+inline __m256i mask_of(Part part) { return (__m256i)first(part.count); }
+inline vf load(const float *p, Part part) { return (vf)_mm256_maskload_ps(p, mask_of(part)); }
+inline void store(float *p, vf v, Part part) { _mm256_maskstore_ps(p, mask_of(part), (__m256)v); }
 #else
 inline vf load(const float *p, Part part) { return bits_at<vf>(p, part); }
 inline void store(float *p, vf v, Part part) { put_bits(p, v, part); }
@@ -165,6 +173,8 @@ inline void stream(float *p, vf v, Full) {
 inline void stream(uint16_t *p, vh v, Full) {
 #ifdef __AVX512F__
   _mm256_stream_si256((__m256i *)p, (__m256i)v);
+#elif defined(__AVX__)
+  _mm_stream_si128((__m128i *)p, (__m128i)v);
 #else
   put_bits(p, v, Full{});
 #endif

@@ -46,6 +46,8 @@ inline T abs(T a) {
 inline vf below(vf a, float limit) {
 #ifdef __AVX512F__
   return (vf)_mm512_min_ps((__m512)splat(limit), (__m512)a);
+#elif defined(__AVX__)
+  return (vf)_mm256_min_ps((__m256)splat(limit), (__m256)a);
 #else
   return a > limit ? splat(limit) : a;
 #endif
@@ -53,6 +55,8 @@ inline vf below(vf a, float limit) {
 inline vf above(vf a, float limit) {
 #ifdef __AVX512F__
   return (vf)_mm512_max_ps((__m512)splat(limit), (__m512)a);
+#elif defined(__AVX__)
+  return (vf)_mm256_max_ps((__m256)splat(limit), (__m256)a);
 #else
   return a < limit ? splat(limit) : a;
 #endif
@@ -95,6 +99,8 @@ KW_BINARY(atan2, std::atan2)
   inline vf name(vf a) { return KW_LANES_ROUND(a, call, mode); }
 #ifdef __AVX512F__
 #define KW_LANES_ROUND(a, call, mode) (vf)_mm512_roundscale_ps((__m512)a, (mode) | 8)
+#elif defined(__AVX__)
+#define KW_LANES_ROUND(a, call, mode) (vf)_mm256_round_ps((__m256)a, (mode) | 8)
 #else
 #define KW_LANES_ROUND(a, call, mode) lanewise([](float x) { return call(x); }, a)
 #endif
@@ -108,6 +114,8 @@ KW_ROUND(trunc, std::trunc, 3)
 inline vf sqrt(vf a) {
 #ifdef __AVX512F__
   return (vf)_mm512_sqrt_ps((__m512)a);
+#elif defined(__AVX__)
+  return (vf)_mm256_sqrt_ps((__m256)a);
 #else
   return lanewise([](float x) { return std::sqrt(x); }, a);
 #endif
@@ -117,20 +125,15 @@ inline double sqrt(double x) { return std::sqrt(x); }
 template <class V>
 inline V rsqrt(V a) { return 1 / sqrt(a); }
 
-// 2^n * x for whole n, right through overflow and denormals.
+// 2^n * x for whole n, |n| <= 250, right through overflow and denormals: only the last step rounds.
 inline vf scale(vf x, vf n) {
 #ifdef __AVX512F__
   return (vf)_mm512_scalef_ps((__m512)x, (__m512)n);
 #else
-  n = n < -300.0f ? splat(-300.0f) : n;
-  n = n > 300.0f ? splat(300.0f) : n;
   const vi whole = __builtin_convertvector(n, vi);
   const vi half = whole >> 1;
-  const vi rest = whole - half;
-  const vi third = half >> 1;
-  const vi fourth = rest >> 1;
   const auto power = [](vi e) { return (vf)((e + 127) << 23); };
-  return x * power(third) * power(half - third) * power(fourth) * power(rest - fourth);
+  return x * power(half) * power(whole - half);
 #endif
 }
 
@@ -155,64 +158,6 @@ inline double exp(double x) { return std::exp(x); }
 
 template <class V>
 inline V sigmoid(V x) { return 1 / (1 + exp(-x)); }
-
-// 32 polynomials of degree 4, each over 1/8 of |x|: of erf(x)/x below 1, where the ratio keeps small
-// results precise, and of erf(x) above. The last is 1: so must erf of all that is larger be, exactly.
-alignas(64) constexpr float erf_table[5][32] = {
-    {1.12837923f, 1.12252963f, 1.10530555f, 1.07764506f, 1.04099977f, 0.997185409f, 0.948207498f,
-     0.896085799f, 0.842700779f, 0.888388216f, 0.92290014f, 0.948170066f, 0.966105163f, 0.978443742f,
-     0.986671686f, 0.99199003f, 0.995322287f, 0.997345984f, 0.998537302f, 0.999217033f, 0.999593019f,
-     0.999794602f, 0.999899387f, 0.999952137f, 0.999977887f, 0.999990106f, 0.999995708f, 0.999998212f,
-     0.999999285f, 0.999999702f, 0.999999881f, 1.0f},
-    {2.7909218e-08f, -0.0116442861f, -0.0226455908f, -0.0324306116f, -0.0405541472f, -0.046737045f,
-     -0.0508793071f, -0.0530486181f, 0.0518886335f, 0.0397844091f, 0.029565258f, 0.0212950408f,
-     0.0148663111f, 0.0100590251f, 0.00659684697f, 0.00419319142f, 0.00258333446f, 0.00154256762f,
-     0.00089276128f, 0.000500788039f, 0.000272270088f, 0.000143473997f, 7.32780172e-05f, 3.62744977e-05f,
-     1.74042834e-05f, 8.09352878e-06f, 3.6479305e-06f, 1.59361002e-06f, 6.74752187e-07f, 2.76906547e-07f,
-     1.10140938e-07f, 0.0f},
-    {-0.00587718002f, -0.0057138619f, -0.00524085015f, -0.00450893119f, -0.00359359034f, -0.00258328998f,
-     -0.00156668783f, -0.000621240295f, -0.00648762891f, -0.00559597835f, -0.0046205055f, -0.00366063463f,
-     -0.00278764288f, -0.00204319158f, -0.00144284964f, -0.000982491067f, -0.000645532913f,
-     -0.000409472617f, -0.000250866171f, -0.000148502149f, -8.49638745e-05f, -4.69963525e-05f,
-     -2.51375659e-05f, -1.30046592e-05f, -6.5083027e-06f, -3.15134866e-06f, -1.47653634e-06f,
-     -6.69519409e-07f, -2.93832755e-07f, -1.24823643e-07f, -5.13323606e-08f, 0.0f},
-    {5.03078866e-07f, 0.000109913453f, 0.00020725248f, 0.000282529887f, 0.000329295231f, 0.000345417386f,
-     0.000332992407f, 0.000297486433f, 0.000274703838f, 0.000321043015f, 0.00032994902f, 0.000310102827f,
-     0.000271647034f, 0.000224192816f, 0.000175500099f, 0.000130896296f, 9.33149349e-05f, 6.37325793e-05f,
-     4.17759256e-05f, 2.6317357e-05f, 1.59508945e-05f, 9.30976785e-06f, 5.23624658e-06f, 2.8398299e-06f,
-     1.4858598e-06f, 7.50353706e-07f, 3.65864196e-07f, 1.72298002e-07f, 7.83918352e-08f, 3.44666091e-08f,
-     1.46475063e-08f, 0.0f},
-    {2.71213667e-05f, 2.41597209e-05f, 1.87244896e-05f, 1.16842839e-05f, 4.1023477e-06f, -2.97746055e-06f,
-     -8.71932116e-06f, -1.2617128e-05f, 1.17396357e-05f, 2.43109389e-06f, -4.75153229e-06f, -9.4317802e-06f,
-     -1.1727836e-05f, -1.20887362e-05f, -1.11120307e-05f, -9.39063466e-06f, -7.41236136e-06f,
-     -5.51621497e-06f, -3.89377828e-06f, -2.61787955e-06f, -1.6814214e-06f, -1.03401021e-06f,
-     -6.09879919e-07f, -3.45483556e-07f, -1.88170418e-07f, -9.86296058e-08f, -4.97876158e-08f,
-     -2.4219549e-08f, -1.13599539e-08f, -5.13983078e-09f, -2.244259e-09f, 0.0f}
-};
-inline vf erf_coefficient(int degree, vi at) {
-#ifdef __AVX512F__
-  return (vf)_mm512_permutex2var_ps(_mm512_load_ps(erf_table[degree]), (__m512i)at,
-                                    _mm512_load_ps(erf_table[degree] + 16));
-#else
-  vf v;
-  for (int i = 0; i < lanes; ++i) v[i] = erf_table[degree][at[i] & 31];
-  return v;
-#endif
-}
-inline vf erf(vf x) {
-  const vf a = abs(x);
-  const vf t = below(a, 0x1.fffffep1f) * 8.0f;  // erf of that rounds to 1
-  const vi at = __builtin_convertvector(t, vi);
-  const vf d = t - __builtin_convertvector(at, vf);
-  vf q = erf_coefficient(4, at);
-  q = fma(q, d, erf_coefficient(3, at));
-  q = fma(q, d, erf_coefficient(2, at));
-  q = fma(q, d, erf_coefficient(1, at));
-  q = fma(q, d, erf_coefficient(0, at));
-  return q * (a < 1.0f ? x : with_sign_of(splat(1.0f), x));
-}
-inline float erf(float x) { return std::erf(x); }
-inline double erf(double x) { return std::erf(x); }
 
 inline vf tanh(vf x) {
   const vf a = abs(x), z = x * x;

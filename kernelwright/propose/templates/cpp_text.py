@@ -1,6 +1,6 @@
 """C++ for single nodes of the loop form: literals, operations, loads and stores.
 
-The text is the same for lanes and for single elements; `cpp_lanes.h` and `cpp_math.h` have every
+The text is the same for lanes and for single elements; `cpp_lanes.h` and `cpp_math*.h` have every
 name for both. Not covered: where a node is computed; that is `cpp_body`.
 """
 
@@ -12,7 +12,7 @@ from importlib.resources import files
 from kernelwright.core.dtypes import Dtype
 from kernelwright.graph.loops import Const
 
-HEADER = frozenset({"cpp_lanes.h", "cpp_math.h"})
+HEADER = frozenset({"cpp_lanes.h", "cpp_math.h", "cpp_math_erf.h"})
 """Text resources that every C++ template's source needs."""
 
 C_TYPES: dict[Dtype, str] = {
