@@ -3,8 +3,8 @@
     python -m benchmarks.aa --target cpu --series 1000
     python -m benchmarks.aa --target cuda --series 300
 
-Every series is what the search does with one kernel: rotating slots, flushes, sentinels, the clock,
-the rule, the statistics, the status. On a CPU the reference stands in for the kernel in the
+Every series is what the search does with one kernel: rotating slots, new contents, flushes, sentinels,
+the clock, the rule, the statistics, the status. On a CPU the reference stands in for the kernel in the
 candidate's worker, so that two processes are compared, as they are for a kernel. The workers are
 replaced every `--renew` series, since what two processes differ by does not average out within them.
 Resumable: numbered series that the ledger holds are not run again.
@@ -31,9 +31,10 @@ from kernelwright.measure.environment import environment
 from kernelwright.measure.paired import paired
 from kernelwright.measure.stopping import RULES
 from kernelwright.problems import load_problem
+from kernelwright.verify.fresh import FreshContents
+from kernelwright.verify.slots import Slots
 
 RULE = dataclasses.replace(RULES["quick"], name="aa", max_seconds=0.5, max_discarded=2)
-SLOTS = ("a", "b", "c")
 SHAPES = {"cpu": (512, 8192), "cuda": (8192, 8192)}
 """Input of the ReLU: about 1.5 ms on two cores, about 130 us on an H200."""
 CLAIMS = ("won", "behind")
@@ -60,11 +61,11 @@ def _some(problem: Problem, target: Target, keys: dict[int, str], ledger: Ledger
     """These series, in one pair of fresh workers."""
     facts = environment(target)
     with Bench.open(problem, target=target) as bench:
-        for seed, slot in enumerate(SLOTS):
-            bench.draw(slot, seed=seed)
-        subject = _itself(bench)
+        slots = Slots(bench)
+        witness = FreshContents(slots) if bench.device == "cpu" else None
+        timed, subject = slots.timed(), _itself(bench)
         for number, key in keys.items():
-            found = paired(bench, subject, ["eager"], SLOTS, RULE)
+            found = paired(bench, subject, ["eager"], timed, RULE, witness=witness)
             ledger.append(key, series=number, pair=bench.candidate.pid, **_summary(found), environment=facts)
 
 

@@ -18,7 +18,7 @@ from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
-from kernelwright.core.verdict import GateResult, Level, Verdict
+from kernelwright.core.verdict import GateResult, Level, ReasonKind, Verdict
 from kernelwright.execute.present import require_device
 from kernelwright.execute.reports import CandidateFailed
 from kernelwright.languages import build as compile_kernel
@@ -28,8 +28,8 @@ from kernelwright.measure.floors import reporting_floor_us
 from kernelwright.measure.paired import Claim
 from kernelwright.measure.stopping import RULES
 from kernelwright.measure.stopwatch import ClockName
-from kernelwright.measure.witness import Witness
-from kernelwright.verify.base import GATES, Case, run_gate
+from kernelwright.verify.base import GATES, Case, Rejected, run_gate
+from kernelwright.verify.fresh import FreshContents
 
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
@@ -114,8 +114,10 @@ def _measured(
     """Time the kernel beside its baselines; a failed gate where it fails under the clock."""
     from kernelwright.measure.paired import paired
 
-    slots, witness = case.drawn, Witness()
+    slots = case.drawn
     slots.ready()
+    if case.target.name == "cpu":
+        case.witness = FreshContents(slots)
     try:
         case.measurement = paired(
             slots.bench,
@@ -125,15 +127,22 @@ def _measured(
             RULES[case.level],
             incumbent=incumbent,
             claim=_claim(case, slots, frozen_weights),
-            witness=witness,
+            witness=case.witness,
             reload=slots.reload,
         )
+        if case.witness is not None:
+            case.witness.end()
     except CandidateFailed as error:
-        failure = error.failure
-        message = f"while it was timed: {failure.message}"
-        return [GateResult(name="timed", status="fail", kind=failure.reason, message=message)]
-    case.samples = witness.samples
+        return [_failed_timing(error.failure.reason, error.failure.message)]
+    except Rejected as error:
+        return [_failed_timing(error.kind, str(error))]
+    finally:
+        slots.settle()
     return []
+
+
+def _failed_timing(kind: ReasonKind, message: str) -> GateResult:
+    return GateResult(name="timed", status="fail", kind=kind, message=f"while it was timed: {message}")
 
 
 def makeable(bench: Bench) -> list[str]:

@@ -24,6 +24,7 @@ from typing import Any, Literal
 from kernelwright.core.errors import KernelwrightError, UsageError
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Mode, NumericFlags, Problem
+from kernelwright.core.process import this_process
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Run
 from kernelwright.execute.bench import Bench
@@ -47,15 +48,24 @@ __all__ = ["Diagnosis", "Result", "diagnose", "optimize"]
 class Result:
     """What an optimization found."""
 
-    report: dict[str, Any]
+    report: dict[str, Any] = field(repr=False)
     """As `optimize --json` prints it."""
-    problem: Problem
+    problem: Problem = field(repr=False)
     run_id: str
     kernel: Kernel | None
     """The fastest verified kernel, also where it loses to a baseline; None where none was verified."""
     build: Build | None = field(default=None, repr=False)
     source: Any = field(default=None, repr=False)
     """What was optimized, as it was given."""
+
+    def __str__(self) -> str:
+        """One line: how much faster than the strongest baseline, with its interval and status."""
+        best, name = self.report["best"], self.report["problem"]["name"]
+        if best is None:
+            return f"{name} on {self.report['target']}: no verified kernel was found; the original stays"
+        ratio, ci = (best[key]["strongest"] for key in ("speedup", "speedup_ci"))
+        over = f", {ratio:.2f}x [{ci[0]:.2f}, {ci[1]:.2f}] over {best['strongest']}" if ratio else ""
+        return f"{name} on {self.report['target']}: {best['status']}{over}, {best['latency_us']:,.1f} us"
 
     @cached_property
     def module(self) -> Any:
@@ -108,6 +118,7 @@ def optimize(
         problem = problem.model_copy(update={"flags": NumericFlags(tf32_matmul=False, tf32_conv=False)})
     seed = secrets.randbits(32) if seed is None else seed
     run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
+    run = run.model_copy(update={"process": this_process()})
     with _kept(store) as trials:
         trials.add_run(run)
         with _ended(run, trials), _prestarted(where) as prestarted, _opened(run, tell) as (bench, proposals):

@@ -34,7 +34,8 @@ def machine_document() -> dict[str, Any]:
 
 def _cpu() -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"available": True, "reason": None, "device": _cpu_model(), "cores": cores}
+    load = round(os.getloadavg()[0], 2)
+    return {"available": True, "reason": None, "device": _cpu_model(), "cores": cores, "load": load}
 
 
 def _cpu_model() -> str:
@@ -63,8 +64,10 @@ def _languages() -> dict[str, Any]:
     target_of = {"cpp": "cpu", "python": "cpu", "cuda": "cuda", "triton": "cuda"}
     found = {}
     for name in LANGUAGES.names():
-        reason = LANGUAGES.get(name)().unavailable(Target.parse(target_of.get(name, "cpu")))
-        found[name] = {"available": reason is None, "reason": reason}
+        language, target = LANGUAGES.get(name)(), Target.parse(target_of.get(name, "cpu"))
+        reason = language.unavailable(target)
+        tool = language.tool(target) if reason is None else None
+        found[name] = {"available": reason is None, "reason": reason, "tool": tool}
     return found
 
 

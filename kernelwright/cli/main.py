@@ -6,9 +6,7 @@ Results go to stdout, progress and errors to stderr. `--debug` shows tracebacks.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import traceback
 from importlib import import_module
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import click
 
 import kernelwright
+from kernelwright.cli.interrupt import interruptible
 from kernelwright.core.errors import (
     EnvironmentFault,
     ExitCode,
@@ -84,7 +83,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str], debug: bool) -> int:
-    _stop_on_termination()
+    interruptible()
     try:
         with boundary(InternalFault, "an unforeseen fault (run again with --debug to see where)"):
             return _invoked(arguments)
@@ -121,12 +120,6 @@ def _invoked(arguments: list[str]) -> int:
         raise EnvironmentFault(f"{first_line(error)}; install what Kernelwright depends on") from error
     except OSError as error:
         raise EnvironmentFault(f"{first_line(error)}; free space or choose another place") from error
-
-
-def _stop_on_termination() -> None:
-    """Let SIGTERM end the program as Ctrl-C does, so that workers and files are cleared away."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _fail(message: str, code: ExitCode) -> ExitCode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernelwright.core.process import is_gone
 from kernelwright.core.trial import Run, Trial
 from kernelwright.store.base import TrialStore
 
@@ -34,7 +35,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "run": run.id,
         "problem": {"name": run.problem.name, "hash": run.problem.hash},
         "target": run.target.name,
-        "state": run.state,
+        "state": "killed" if run.state == "running" and is_gone(run.process) else run.state,
         "budget_s": run.budget_s,
         "created": run.created,
         "trials": (run.report or {}).get("trials"),

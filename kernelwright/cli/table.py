@@ -228,9 +228,10 @@ def print_doctor(found: dict[str, Any]) -> None:
     table.add_row("kernelwright", f"{found['version']} on Python {found['python']}")
     for kind in ("targets", "languages"):
         for name, item in found[kind].items():
-            text = (
-                item.get("device") or "available" if item["available"] else f"not available: {item['reason']}"
-            )
+            text = item.get("device") or item.get("tool") or "available"
+            if "load" in item:
+                text += f", {item['cores']} cores, load {item['load']}"
+            text = text if item["available"] else f"not available: {item['reason']}"
             table.add_row(f"{kind[:-1]} {name}", Text(text))
     for name, state in found["sandbox"].items():
         table.add_row(

@@ -64,5 +64,7 @@ class Run(Wire):
     seed: int = 0
     state: Literal["running", "done", "interrupted", "failed"] = "running"
     created: float = Field(default_factory=time.time)
+    process: str = ""
+    """Mark of the process that searches (`core.process`), if it is known."""
     report: dict[str, Any] | None = None
     """What `optimize --json` printed, once the run has ended."""

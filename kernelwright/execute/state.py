@@ -34,6 +34,8 @@ class Slot:
     """Of the kernel's last run on this slot: outputs, then mutated tensors."""
     expected: Any = None
     """For the layer that compares: whatever it computed from `args`. Never set where a candidate runs."""
+    stirred: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
+    """Places of each tensor in which `held` differs from what was drawn, and what was there (`stir`)."""
     result: Any = None
     """What the last timed call returned; kept so that it can be read before the clock stops."""
 
@@ -44,13 +46,13 @@ class Slot:
 
     def redraw(self) -> list[Any]:
         """Draw them anew, and keep them."""
-        self.held = None
+        self.rest()
         self.held = self.made()
         return self.held
 
     def rest(self) -> None:
         """Let go of them; they are drawn again when they are looked at."""
-        self.held = None
+        self.held, self.stirred = None, []
 
 
 @dataclass

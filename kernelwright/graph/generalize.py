@@ -45,6 +45,8 @@ def generalize(
     while free:
         wanted = literals(points.partition(free, {}))
         free = [axis for axis in free if axis not in wanted]
+        if not free:
+            break
         least = points.least(free) if points.holds_above(free) else None
         if least is not None:
             return points.partition(free, least)

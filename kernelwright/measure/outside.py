@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from kernelwright.core.dtypes import ITEM_BYTES
 from kernelwright.core.expr import evaluate
 from kernelwright.execute.faults import failure_of, our_error
-from kernelwright.execute.reports import CandidateFailed, Failure
+from kernelwright.execute.reports import CandidateFailed, Failure, Position
 from kernelwright.measure.clock import outside_resolution
 from kernelwright.measure.schedule import Round
 from kernelwright.measure.stopwatch import ClockName, Resolution, Sentinels
-from kernelwright.measure.witness import Witness, secret_positions
+from kernelwright.measure.witness import Witness
 from kernelwright.sandbox import Worker, WorkerFailure
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class OutsideClock:
 
     def block(self, rounds: Sequence[Round]) -> list[dict[str, float]]:
         """Microseconds of each subject in each round. CandidateFailed where the kernel fails."""
-        return [{name: self._timed(name, one.slot) for name in one.order} for one in rounds]
+        return [self._round(one) for one in rounds]
 
     def sentinels(self) -> Sentinels:
         """A copy and a product in the reference worker, which no candidate enters."""
@@ -94,8 +94,11 @@ class OutsideClock:
                 raise CandidateFailed(failure_of(error)) from error
             raise our_error(error, f"'{function}' beside a measurement") from error
 
-    def _timed(self, name: str, slot: str) -> float:
-        positions = secret_positions(self._sizes, self._items)
+    def _round(self, one: Round) -> dict[str, float]:
+        positions = self._witness.before(one.slot, self._sizes, self._items)
+        return {name: self._timed(name, one.slot, positions) for name in one.order}
+
+    def _timed(self, name: str, slot: str, positions: Sequence[Position]) -> float:
         self._bench.flush(name)
         report = self._bench.timed(name, slot, positions, spoil=name == "kernel")
         if report.us is None:

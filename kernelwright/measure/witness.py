@@ -35,6 +35,15 @@ class Witness:
     """Samples of the kernel's timed calls, in order."""
 
     samples: list[Sample] = field(default_factory=list)
+    unread: int = 0
+    """Samples that could not be read, of those that are no longer kept."""
+
+    def before(self, slot: str, output_bytes: Sequence[int], item_bytes: Sequence[int]) -> list[Position]:
+        """A round on `slot` begins: where to look in outputs of these sizes."""
+        return secret_positions(output_bytes, item_bytes)
+
+    def end(self) -> None:
+        """The last round has ended."""
 
     def add(self, slot: str, positions: Sequence[Position], found: Sequence[bytes | None]) -> None:
         """Keep what one call left."""

@@ -90,7 +90,9 @@ def _path_origin(source: str, inputs: Any, mode: Mode | None) -> Origin:
     from kernelwright.core.problem import Entry
 
     if not isinstance(inputs, str) or ":" not in inputs:
-        raise ProblemError(f"{source} needs inputs of the form module:function; given: {inputs!r}")
+        raise ProblemError(
+            f"{source} needs example inputs of the form module:function (--inputs); given: {inputs!r}"
+        )
     return PathOrigin(Entry(kind="path", location=source, inputs=inputs, init=""), mode)
 
 

@@ -14,14 +14,14 @@ _AT = "kernelwright.propose.templates."
 TEMPLATES: Registry[type[Template]] = Registry(
     "template",
     {
-        "cpp_row": f"{_AT}cpp_row:CppRow",
-        "cpp_column": f"{_AT}cpp_column:CppColumn",
-        "cpp_split": f"{_AT}cpp_split:CppSplit",
-        "cpp_pointwise": f"{_AT}cpp_pointwise:CppPointwise",
-        "cuda_row": f"{_AT}cuda_row:CudaRow",
-        "cuda_column": f"{_AT}cuda_column:CudaColumn",
-        "cuda_channel": f"{_AT}cuda_channel:CudaChannel",
-        "cuda_pointwise": f"{_AT}cuda_pointwise:CudaPointwise",
+        "cpp_row": f"{_AT}cpp.row:CppRow",
+        "cpp_column": f"{_AT}cpp.column:CppColumn",
+        "cpp_split": f"{_AT}cpp.split:CppSplit",
+        "cpp_pointwise": f"{_AT}cpp.pointwise:CppPointwise",
+        "cuda_row": f"{_AT}cuda.row:CudaRow",
+        "cuda_column": f"{_AT}cuda.column:CudaColumn",
+        "cuda_channel": f"{_AT}cuda.channel:CudaChannel",
+        "cuda_pointwise": f"{_AT}cuda.pointwise:CudaPointwise",
     },
 )
 """Templates in order of preference: the first that can serve a region is its default."""

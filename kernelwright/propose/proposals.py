@@ -25,9 +25,8 @@ from kernelwright.graph.loops import Region
 from kernelwright.propose import TEMPLATES
 from kernelwright.propose.literals import LITERALS
 from kernelwright.propose.space import Choice, Parameter, Space
-from kernelwright.propose.templates.base import Emitted, Template
-from kernelwright.propose.templates.cpp_text import resource
-from kernelwright.propose.templates.cuda_order import ordered
+from kernelwright.propose.templates.base import Emitted, Template, resource
+from kernelwright.propose.templates.cuda.order import ordered
 
 _LANGUAGE = {"cpu": ("cpp", "kernel.cpp"), "cuda": ("cuda", "kernel.cu")}
 

@@ -22,7 +22,7 @@ from kernelwright.core.registry import Registry
 from kernelwright.core.target import Target
 from kernelwright.core.verdict import GateResult, Level, ReasonKind
 from kernelwright.execute.reports import CandidateFailed
-from kernelwright.measure.witness import Sample
+from kernelwright.measure.witness import Witness
 
 if TYPE_CHECKING:
     from kernelwright.verify.slots import Slots
@@ -94,8 +94,8 @@ class Case:
     level: Level
     build: Build | None = None
     measurement: Measurement | None = None
-    samples: list[Sample] = field(default_factory=list)
-    """Bytes of outputs, read while the kernel was timed."""
+    witness: Witness | None = None
+    """What was seen of outputs while the kernel was timed."""
     slots: Slots | None = None
     """Draws on the bench."""
     not_checked: list[str] = field(default_factory=list)

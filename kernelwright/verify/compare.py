@@ -27,7 +27,7 @@ from kernelwright.graph.capture import capture
 from kernelwright.graph.oracle import oracle, retyped_module
 from kernelwright.verify.bounds import Counts
 from kernelwright.verify.counts import operation_counts
-from kernelwright.verify.expectation import Expectation, cut, expect
+from kernelwright.verify.expectation import Expectation, expect
 from kernelwright.verify.judge import Finding, judge, plain
 from kernelwright.verify.rows import independent_rows
 from kernelwright.verify.truth import Yardstick, seeded, truth
@@ -43,37 +43,18 @@ def compare(state: dict[str, Any], *, slot: str, like: str | None = None) -> lis
 
     `like` names another slot whose inputs the run was given.
     """
-    expectations = _expectations(state, like or slot)
+    expected = expectations(state, like or slot)
     outputs = bench_state(state).slot(slot).outputs
-    if len(outputs) != len(expectations):
+    if len(outputs) != len(expected):
         finding = Finding("results")
-        finding.fail("contract", f"{len(outputs)} tensors came back, {len(expectations)} were promised")
+        finding.fail("contract", f"{len(outputs)} tensors came back, {len(expected)} were promised")
         return [_row(finding)]
-    return [_row(judge(output, each)) for output, each in zip(outputs, expectations, strict=True)]
+    return [_row(judge(output, each)) for output, each in zip(outputs, expected, strict=True)]
 
 
 def expect_slot(state: dict[str, Any], *, slot: str) -> None:
     """Make what is expected of a slot, where it is not kept yet."""
-    _expectations(state, slot)
-
-
-def compare_samples(state: dict[str, Any], *, samples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Compare pieces of outputs, read while a clock ran, with the same pieces of the expectation.
-
-    A sample names its slot, output, first byte and size, and holds the bytes in hexadecimal.
-    """
-    if _outputs_follow_state(state):
-        return {"compared": 0, "wrong": 0, "why": "outputs depend on state that each call changes"}
-    made: dict[str, list[Expectation]] = {}
-    wrong = 0
-    for sample in samples:
-        slot = sample["slot"]
-        if slot not in made:
-            made[slot] = _expectations(state, slot)
-        piece = cut(made[slot][sample["tensor"]], sample["first"], sample["size"])
-        data = torch.frombuffer(bytearray.fromhex(sample["data"]), dtype=piece.eager.dtype)
-        wrong += judge(data.to(piece.eager.device), piece).kind is not None
-    return {"compared": len(samples), "wrong": wrong}
+    expectations(state, slot)
 
 
 def form_at(state: dict[str, Any], *, slot: str) -> dict[str, Any]:
@@ -96,7 +77,8 @@ def forget(state: dict[str, Any]) -> None:
         slot.expected = None
 
 
-def _expectations(state: dict[str, Any], slot: str) -> list[Expectation]:
+def expectations(state: dict[str, Any], slot: str) -> list[Expectation]:
+    """What is expected of a slot's draw, made now if it is not kept: one for each result."""
     bench = bench_state(state)
     place = bench.slot(slot)
     if place.expected is not None:
@@ -167,7 +149,7 @@ def _yardstick(state: dict[str, Any], args: list[Any]) -> Yardstick:
     return found
 
 
-def _outputs_follow_state(state: dict[str, Any]) -> bool:
+def outputs_follow_state(state: dict[str, Any]) -> bool:
     """Whether a second call of the reference, not reset, gives other outputs than the first."""
     bench = bench_state(state)
     if not bench.problem.mutated:

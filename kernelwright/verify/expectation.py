@@ -59,7 +59,7 @@ def expect(name: str, eager: Tensor, oracle: Tensor, spread: Tensor | None, fact
         return Expectation(name, eager, exact, None, 0.0, 0.0, 0.0, 0)
     oracle = oracle.detach().to(torch.float64).contiguous()
     pieces = _Pieces(eager.view(-1), oracle.view(-1), spread.contiguous().view(-1))
-    sums, envelope = _survey(pieces)
+    sums, envelope = _survey(pieces, factor)
     return Expectation(
         name=name,
         eager=eager,
@@ -126,8 +126,12 @@ class _Sums:
     spurious: int = 0
 
 
-def _survey(pieces: _Pieces) -> tuple[_Sums, Envelope]:
-    """Squared norms of eager's error, of `u|o| + D` and of the oracle; eager's error by magnitude."""
+def _survey(pieces: _Pieces, factor: float) -> tuple[_Sums, Envelope]:
+    """Squared norms of eager's error, of `u|o| + D` and of the oracle; eager's error by magnitude.
+
+    Zeros are where a function was cut off. Few of them are near its kink, and in a small output eager may
+    have met none: there the movement `c D` of those that do move counts as well.
+    """
     sums, envelope = _Sums(), Envelope(device=pieces.oracle.device)
     unit = roundoff(pieces.eager.dtype)
     step = _stride(pieces.eager)
@@ -137,7 +141,8 @@ def _survey(pieces: _Pieces) -> tuple[_Sums, Envelope]:
         sums.floor += float(torch.dot(floor, floor))
         sums.oracle += float(torch.dot(centre, centre))
         sums.spurious += spurious
-        envelope.add(centre[::step], error[::step])
+        zero = centre[::step] == 0
+        envelope.add(centre[::step], error[::step].clamp(min=factor * (spread[::step] * zero)))
     return sums, envelope
 
 
@@ -193,15 +198,18 @@ class Spread:
         ]
         self._draws = 0
 
-    def add(self, moved: Sequence[Tensor]) -> None:
-        """Outputs of the oracle on one perturbed draw. Where a difference is not finite it counts as none."""
+    def add(self, moved: Sequence[Tensor], steps: float = 1.0) -> None:
+        """Outputs of the oracle on one draw perturbed by so many roundoffs; the movement of one is added.
+
+        Where a difference is not finite it counts as none.
+        """
         self._draws += 1
         for squares, other, exact in zip(self._squares, moved, self._oracle, strict=True):
             if squares is None:
                 continue
             flat, near, far = squares.view(-1), exact.reshape(-1), other.reshape(-1)
             for part in slices(flat):
-                flat[part] += (far[part] - near[part]).square_().nan_to_num_(0.0, 0.0, 0.0)
+                flat[part] += (far[part] - near[part]).div_(steps).square_().nan_to_num_(0.0, 0.0, 0.0)
 
     def result(self) -> list[Tensor | None]:
         """Root mean square of the movement, for each output; None where it is not floating."""

@@ -1,6 +1,6 @@
-"""Inputs moved by one roundoff: how far an oracle follows is the condition that the contract measures.
+"""Inputs moved by some roundoffs: how far an oracle follows is the condition that the contract measures.
 
-Not covered: which unit is meant and how many draws are taken (`truth`).
+Not covered: by how many, and how many draws are taken (`truth`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ PERIOD = 1_000_003
 def perturbed(tensor: Any, unit: float, generator: torch.Generator) -> Any:
     """`tensor` in float64 with every element multiplied by 1 + unit or 1 - unit; others as they are.
 
-    Signs repeat after a prime number of elements, so that they line up with no row length.
+    A negative unit moves each element the other way than the same positive one, from the same state of the
+    generator. Signs repeat after a prime number of elements, so that they line up with no row length.
     """
     if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
         return tensor

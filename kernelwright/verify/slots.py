@@ -9,6 +9,7 @@ judgement takes a fresh bench, and so fresh draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +20,13 @@ from kernelwright.execute.bench import PATIENT_S, Bench
 from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.reports import RunReport
 from kernelwright.execute.sizes import is_large
-from kernelwright.sandbox import WorkerFailure
+from kernelwright.sandbox import Worker, WorkerFailure
 from kernelwright.verify.base import Rejected, Seeds
 from kernelwright.verify.narrow import narrowings
 
 _COMPARE = "kernelwright.verify.compare:"
+_FRESH = "kernelwright.verify.fresh_ops:"
+_STIR = "kernelwright.execute.stir:"
 _INSPECT = "kernelwright.verify.inspect:"
 TIMED_SLOTS = 2
 """Draws that timed calls rotate over, so that each call meets other addresses."""
@@ -141,8 +144,12 @@ class Slots:
         return name in self._here.ran
 
     def changed(self, name: str) -> list[str]:
-        """Names of inputs and weights that are no longer what they were before the first run on a slot."""
-        before, after = self._here.protected[name], self._inspect("protected", slot=name)
+        """Names of inputs and weights that are no longer what they were before the first run on a slot;
+        none where it has not run."""
+        before = self._here.protected.get(name)
+        if before is None:
+            return []
+        after = self._inspect("protected", slot=name)
         changed = [each for each in before if before[each] != after[each]]
         if changed:
             self._restore()
@@ -154,10 +161,27 @@ class Slots:
         rows: list[dict[str, Any]] = self._compare("compare", slot=name, like=like)
         return rows
 
-    def compare_samples(self, samples: list[dict[str, Any]]) -> dict[str, Any]:
-        """Compare bytes of timed outputs with what they should be; counts of compared and wrong ones."""
-        found: dict[str, Any] = self._compare("compare_samples", samples=samples)
+    def freshen(self, name: str, pieces: int, nbytes: int) -> dict[str, Any]:
+        """Contents of a slot that no call has met, in every process; where outputs moved (`fresh_ops`)."""
+        seed = self._seeds.fresh()
+        found: dict[str, Any] = self._compare(
+            "freshen", _FRESH, slot=name, seed=seed, pieces=pieces, nbytes=nbytes
+        )
+        if found["stirred"]:
+            self._elsewhere("stir", slot=name, seed=seed)
         return found
+
+    def compare_fresh(self, name: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
+        """Compare bytes of timed outputs with what a slot's contents give; counts of compared and wrong."""
+        found: dict[str, Any] = self._compare("compare_fresh", _FRESH, slot=name, samples=samples)
+        return found
+
+    def settle(self) -> None:
+        """Contents of all slots as they were drawn. A lost process has them so when it is replaced."""
+        for name in self._here.drawn:
+            self._reference_call("calm", _FRESH, {"slot": name})
+            with suppress(Rejected):
+                self._elsewhere("settle", slot=name)
 
     def outputs(self, name: str) -> list[list[int]]:
         """Checksums of the outputs that lie in a slot, in the candidate's process."""
@@ -258,27 +282,38 @@ class Slots:
             self._here.drawn[name] = (seed, draw)
         return name
 
-    def _inspect(self, function: str, **parameters: Any) -> Any:
+    def _elsewhere(self, function: str, **parameters: Any) -> None:
+        """Do to a slot in the other processes what was done in the reference's."""
+        self._inspect(function, _STIR, **parameters)
+        if self.bench.opponents not in (self.bench.reference, self.bench.candidate):
+            self._ask(self.bench.opponents, _STIR + function, parameters)
+
+    def _inspect(self, function: str, module: str = _INSPECT, **parameters: Any) -> Any:
         try:
-            return self.bench.candidate.call(_INSPECT + function, timeout_s=PATIENT_S, **parameters)
+            return self.bench.candidate.call(module + function, timeout_s=PATIENT_S, **parameters)
         except WorkerFailure as error:
             failure = failure_of(error)
             raise Rejected(failure.reason, failure.message) from error
 
-    def _compare(self, function: str, **parameters: Any) -> Any:
+    def _compare(self, function: str, module: str = _COMPARE, **parameters: Any) -> Any:
         try:
-            return self._reference_call(function, parameters)
+            return self._reference_call(function, module, parameters)
         except (EnvironmentFault, ProblemError) as error:
             if self.bench.device == "cpu" or "out of memory" not in str(error):
                 raise
         # Both processes live in one device memory. What is compared is in the reference's by now.
         self._sparing = True
         self._hold([], [FIRST])
-        return self._reference_call(function, parameters)
+        return self._reference_call(function, module, parameters)
 
-    def _reference_call(self, function: str, parameters: dict[str, Any]) -> Any:
+    def _reference_call(self, function: str, module: str, parameters: dict[str, Any]) -> Any:
+        return self._ask(self.bench.reference, module + function, parameters)
+
+    @staticmethod
+    def _ask(worker: Worker, function: str, parameters: dict[str, Any]) -> Any:
+        """Ask a process in which no candidate runs."""
         try:
-            return self.bench.reference.call(_COMPARE + function, timeout_s=PATIENT_S, **parameters)
+            return worker.call(function, timeout_s=PATIENT_S, **parameters)
         except WorkerFailure as error:
             raise our_error(error, "comparing outputs") from error
 

@@ -1,7 +1,7 @@
 """Gate `timed`: what was timed is what was right.
 
-While the clock ran, the judge read bytes of each timed call's outputs at positions that nobody knew
-beforehand (`measure.witness`); here they are compared with the expectation of their slot. Then a whole
+On a CPU each timed call met contents of its own, and while the clock ran the judge read bytes of its
+outputs (`fresh`); here is what became of them. Inputs and weights must be as they were before. Then a whole
 timed call is compared: the last ones on a device, one more, made like the timed ones, on a CPU.
 
 Not covered: references whose outputs depend on state that each call changes (the samples of later
@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from kernelwright.core.verdict import GateResult, ReasonKind
-from kernelwright.measure.witness import Sample
 from kernelwright.verify.base import Case, Rejected, When, passed, skipped
+from kernelwright.verify.fresh import FreshContents
 from kernelwright.verify.slots import Slots, require
 
 
@@ -33,19 +33,15 @@ class TimedGate:
         if case.problem.random == "stochastic":
             return skipped(self, "the reference draws random numbers that cannot be reproduced")
         slots = case.drawn
-        unread = sum(sample.data is None for sample in case.samples)
-        if unread:
-            raise Rejected(
-                "time", f"{unread} of {len(case.samples)} outputs could not be read where they lay"
-            )
-        figures = _samples(case, slots)
+        figures = _samples(case)
+        _unchanged(slots)
         for slot in _whole(case, slots):
             try:
                 require(slots.findings(slot), "timed call")
             except Rejected as wrong:
                 said = f"right when it was checked, not when it was timed: {wrong}"
                 raise Rejected("time", said, wrong.evidence) from wrong
-        return passed(self, samples=len(case.samples), **figures)
+        return passed(self, **figures)
 
 
 def _whole(case: Case, slots: Slots) -> list[str]:
@@ -63,17 +59,34 @@ def _whole(case: Case, slots: Slots) -> list[str]:
     return timed
 
 
-def _samples(case: Case, slots: Slots) -> dict[str, Any]:
-    if not case.samples:
-        return {"compared": 0}
-    found = slots.compare_samples([_row(sample) for sample in case.samples])
-    if found["wrong"]:
+def _samples(case: Case) -> dict[str, Any]:
+    seen = case.witness
+    if not isinstance(seen, FreshContents):
+        return {}
+    if seen.unread:
+        raise Rejected("time", f"{seen.unread} outputs could not be read where they lay")
+    figures = {
+        "compared": seen.compared,
+        "wrong": seen.wrong,
+        "rounds_with_own_contents": seen.rounds,
+        "rounds_that_moved": seen.moved,
+    }
+    if seen.wrong:
         raise Rejected(
             "time",
-            f"{found['wrong']} of {found['compared']} outputs read while the clock ran were wrong",
-            found,
+            f"{seen.wrong} of {seen.compared} pieces of outputs read under the clock are not of their inputs",
+            figures,
         )
-    return found
+    if seen.why and not seen.moved:
+        case.not_checked.append(f"own contents for each timed call: {seen.why}")
+    return figures
+
+
+def _unchanged(slots: Slots) -> None:
+    for slot in slots.timed():
+        changed = slots.changed(slot)
+        if changed:
+            raise Rejected("contract", f"writes what it must not when it is timed: {', '.join(changed)}")
 
 
 def _one_more(slots: Slots, slot: str) -> None:
@@ -83,14 +96,3 @@ def _one_more(slots: Slots, slot: str) -> None:
     slots.bench.flush("kernel")
     slots.bench.call("kernel", slot)
     slots.bench.keep_timed(slot)
-
-
-def _row(sample: Sample) -> dict[str, Any]:
-    tensor, first, size = sample.position
-    return {
-        "slot": sample.slot,
-        "tensor": tensor,
-        "first": first,
-        "size": size,
-        "data": (sample.data or b"").hex(),
-    }

@@ -20,18 +20,17 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from kernelwright.graph.oracle import Oracle
-from kernelwright.verify.bounds import Counts, roundoff
+from kernelwright.verify.bounds import TAIL_FACTOR, Counts, roundoff
 from kernelwright.verify.expectation import Spread, tolerance_type
 from kernelwright.verify.perturb import perturbed
 from kernelwright.verify.rows import Rows
 
-PERTURBED_DRAWS = 4
-"""One less for large outputs. With two, the movement of a whole row can come out far too small by chance:
-an honest instance norm on ill-conditioned data used 96 % of its tolerance, with three 28 %."""
-MANY = 1 << 24
-"""Elements of all outputs together that count as large."""
+LARGEST_STEP = 2.0**-10
+"""Largest relative perturbation: what is measured is the first order."""
 
 Weights = Mapping[str, Tensor]
+Move = tuple[float, float]
+"""A relative perturbation, and how many roundoffs it is."""
 Truth = tuple[list[Tensor], list[Tensor | None]]
 """Oracle and spread of each result; no spread where it is not floating."""
 
@@ -50,11 +49,16 @@ def truth(
     yardstick: Yardstick, args: Sequence[Any], weights: Weights, eager: Sequence[Tensor], seed: int
 ) -> Truth:
     """Oracle and spread on these arguments. `eager` are the reference's results, `seed` its generator's."""
-    draws = PERTURBED_DRAWS - (sum(out.numel() for out in eager) >= MANY)
-    unit = _finest(args, weights, eager)
+    moves = _moves(_finest(args, weights, eager), yardstick.counts.factor)
     if yardstick.rows is None:
-        return _block(yardstick.oracle, args, weights, (draws, unit), seed)
-    return _by_rows(yardstick.rows, args, weights, eager, (draws, unit), seed)
+        return _block(yardstick.oracle, args, weights, moves, seed)
+    return _by_rows(yardstick.rows, args, weights, eager, moves, seed)
+
+
+def _moves(unit: float, factor: float) -> list[Move]:
+    """A pair of one roundoff, and a pair of as many as an element's tolerance is wide."""
+    steps = max(1.0, min(TAIL_FACTOR * factor, LARGEST_STEP / unit)) if unit else 1.0
+    return [(unit, 1.0), (steps * unit, steps)]
 
 
 def seeded(seed: int, run: Callable[[], list[Tensor]]) -> list[Tensor]:
@@ -69,7 +73,7 @@ def _by_rows(
     args: Sequence[Any],
     weights: Weights,
     eager: Sequence[Tensor],
-    how: tuple[int, float],
+    moves: Sequence[Move],
     seed: int,
 ) -> Truth:
     exact = [torch.empty(out.shape, dtype=_wide(out.dtype), device=out.device) for out in eager]
@@ -80,7 +84,7 @@ def _by_rows(
         for out in eager
     ]
     for part in rows.parts():
-        near, spread = _block(rows.oracle(part), rows.cut(args, part), weights, how, seed)
+        near, spread = _block(rows.oracle(part), rows.cut(args, part), weights, moves, seed)
         for whole, some in zip(exact, near, strict=True):
             whole[part] = some
         for kept, new in zip(moved, spread, strict=True):
@@ -89,12 +93,16 @@ def _by_rows(
     return exact, moved
 
 
-def _block(oracle: Oracle, args: Sequence[Any], weights: Weights, how: tuple[int, float], seed: int) -> Truth:
+def _block(oracle: Oracle, args: Sequence[Any], weights: Weights, moves: Sequence[Move], seed: int) -> Truth:
+    """Each move is made in both directions: where a function has a kink, one of the two is seen."""
     exact = seeded(seed, lambda: oracle(args, weights))
-    spread, (draws, unit) = Spread(exact), how
+    spread = Spread(exact)
     generator = torch.Generator(device=exact[0].device).manual_seed(torch.seed() % (1 << 62))
-    for _ in range(draws):
-        spread.add(_moved(oracle, args, weights, unit, generator, seed))
+    for unit, steps in moves:
+        state = generator.get_state()
+        for way in (unit, -unit):
+            generator.set_state(state)
+            spread.add(_moved(oracle, args, weights, way, generator, seed), steps)
     return exact, spread.result()
 
 

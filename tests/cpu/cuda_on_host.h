@@ -2,7 +2,7 @@
 // Blocks of a cluster, or of a cooperative grid, run together; others one after the other. Fibers are
 // resumed in an order drawn from a seed, and some rest, so that a missing barrier shows as a wrong result. Copies in the
 // background take place at once or at the wait, as the seed has it. No two threads of a launch may store to the
-// same byte of global memory: `stored_twice` counts those that did. This file stands in for cuda_asm.cuh.
+// same byte of global memory: `stored_twice` counts those that did. This file stands in for cuda/asm.cuh.
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>

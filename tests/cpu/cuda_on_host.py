@@ -23,7 +23,7 @@ GUARD = 64
 
 def host_text(emitted: Sequence[Emitted]) -> str:
     """The kernels as C++ for the host: shared memory by block, PTX replaced."""
-    names = sorted({name for each in emitted for name in each.header} - {"cuda_asm.cuh"})
+    names = sorted({name for each in emitted for name in each.header} - {"cuda/asm.cuh"})
     texts = [(files("kernelwright.propose.templates") / name).read_text() for name in names]
     body = "\n".join(each.source for each in emitted)
     body = re.sub(

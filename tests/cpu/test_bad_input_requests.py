@@ -137,8 +137,8 @@ def test_a_reference_that_does_not_run(forward: str, inputs: str, words: list[st
 @pytest.mark.parametrize(
     ("source", "inputs", "words"),
     [
-        ("given.py:Model", None, ["needs inputs of the form module:function"]),
-        ("given.py:Model", "given.py", ["needs inputs of the form module:function"]),
+        ("given.py:Model", None, ["needs example inputs of the form module:function (--inputs)"]),
+        ("given.py:Model", "given.py", ["needs example inputs of the form module:function (--inputs)"]),
         ("given.py:Modle", "given.py:get_inputs", ["no attribute 'Modle'", "did you mean 'Model'?"]),
         ("given.py:Model", "given.py:get_input", ["no attribute 'get_input'", "did you mean 'get_inputs'?"]),
         ("gone.py:Model", "given.py:get_inputs", ["'gone.py' cannot be imported"]),

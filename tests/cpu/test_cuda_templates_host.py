@@ -19,8 +19,8 @@ import torch
 
 from kernelwright.graph.loops import Region
 from kernelwright.propose import TEMPLATES
-from kernelwright.propose.templates import cuda_hold, cuda_row_text
 from kernelwright.propose.templates.base import Emitted
+from kernelwright.propose.templates.cuda import hold, row_text
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
 
@@ -47,8 +47,8 @@ class Case:
         space = template.space(self.region)
         # Small blocks, whether a space lists them or not: few fibers, many steps.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cuda_hold, "SHARED_BYTES", self.shared_kib * 1024)
-            patch.setattr(cuda_row_text, "MULTIPROCESSORS", self.multiprocessors)
+            patch.setattr(hold, "SHARED_BYTES", self.shared_kib * 1024)
+            patch.setattr(row_text, "MULTIPROCESSORS", self.multiprocessors)
             return template.emit(self.region, space.default().but(**self.changes), entry)
 
 

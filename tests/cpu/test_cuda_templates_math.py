@@ -166,7 +166,7 @@ def test_where_takes_the_branch_and_nothing_else(tmp_path: Path) -> None:
 
 def test_a_rows_divisor_divides_as_division_does(tmp_path: Path) -> None:
     """Quotients by a divisor that serves a row: bit for bit, or next to it for very few."""
-    header = (files("kernelwright.propose.templates") / "cuda_math.cuh").read_text()
+    header = (files("kernelwright.propose.templates") / "cuda/math.cuh").read_text()
     library = host.build_text(
         f'#include "cuda_on_host.h"\n{header}\n'
         'extern "C" void divide(const float* x, float y, float* out, long n) {\n'

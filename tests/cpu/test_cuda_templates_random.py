@@ -16,8 +16,8 @@ from kernelwright.core.expr import holds
 from kernelwright.graph.loops import Load, Region
 from kernelwright.propose import TEMPLATES
 from kernelwright.propose.space import Choice
-from kernelwright.propose.templates import cuda_column, cuda_hold, cuda_row_text
 from kernelwright.propose.templates.base import Emitted, Template
+from kernelwright.propose.templates.cuda import column, hold, row_text
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
 
@@ -63,8 +63,8 @@ def test_random_choices_mean_what_float64_says(
         template = rng.choice(able)
         choice = drawn_choice(rng, template, region)
         # Little shared memory makes rings wrap within a row, or leaves no room for one.
-        monkeypatch.setattr(cuda_row_text, "MULTIPROCESSORS", 22)
-        monkeypatch.setattr(cuda_hold, "SHARED_BYTES", 1024 * rng.choice((227, 10, 11, 13)))
+        monkeypatch.setattr(row_text, "MULTIPROCESSORS", 22)
+        monkeypatch.setattr(hold, "SHARED_BYTES", 1024 * rng.choice((227, 10, 11, 13)))
         cases.append((region, choice, template.emit(region, choice, f"k{number}")))
     library = host.build([emitted for _, _, emitted in cases], tmp_path)
     for number, (region, choice, emitted) in enumerate(cases):
@@ -120,7 +120,7 @@ def test_kernels_are_right_at_any_size_of_their_domain(
     """A kernel written where rows make whole vectors runs where they do not, and on nothing but its own."""
     rng, cases = Random(seed), []
     templates = [TEMPLATES.get(name)() for name in TEMPLATES.names() if name.startswith("cuda_")]
-    monkeypatch.setattr(cuda_row_text, "MULTIPROCESSORS", 22)
+    monkeypatch.setattr(row_text, "MULTIPROCESSORS", 22)
     for region in OPEN:
         free = samples.open_ended(region)
         for template in (template for template in templates if template.unavailable(free) is None):
@@ -147,7 +147,7 @@ def test_a_forgotten_tail_and_a_store_to_others_show(
     broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tests above would be no evidence if they did not see what they are there to see."""
-    monkeypatch.setattr(cuda_column._Column, broken, lambda self: "")
+    monkeypatch.setattr(column._Column, broken, lambda self: "")
     region = samples.reduction((8, 64, 15), (1,))
     free, template = samples.open_ended(region), TEMPLATES.get("cuda_column")()
     choice = template.space(free).default().but(vector=4, parts=2, threads=64)

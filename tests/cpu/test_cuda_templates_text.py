@@ -18,10 +18,10 @@ from kernelwright.core.expr import evaluate, holds
 from kernelwright.core.plan import IntArg, Launch
 from kernelwright.graph.loops import Access, Apply, Const, Dim, Load, Reduce, Region, Store
 from kernelwright.propose import TEMPLATES
-from kernelwright.propose.templates import cuda_regroup
 from kernelwright.propose.templates.base import Emitted, Template
-from kernelwright.propose.templates.cuda_nest import flatten, same
-from kernelwright.propose.templates.cuda_order import ordered
+from kernelwright.propose.templates.cuda import regroup
+from kernelwright.propose.templates.cuda.nest import flatten, same
+from kernelwright.propose.templates.cuda.order import ordered
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLES = cuda_samples.at_scale()
@@ -165,11 +165,11 @@ def test_columns_of_odd_rows_are_read_in_whole_vectors() -> None:
 @given(st.integers(65, 90), st.integers(1, 3), st.sampled_from(["sum", "max", "mean"]))
 def test_two_halves_say_what_the_whole_says(inner: int, outer: int, op: str) -> None:
     region = flatten(cuda_samples.reduction((outer, 256, inner), (1,), op))
-    group = cuda_regroup.group_of(region)
+    group = regroup.group_of(region)
     assert group == 4 // math.gcd(inner, 4)
     if group == 1:
         return
-    halves = cuda_regroup.halved(region, group, "r0")
+    halves = regroup.halved(region, group, "r0")
     generator = torch.Generator().manual_seed(inner)
     x = torch.randn(outer * 256 * inner, generator=generator)
     whole = host.compute(region, {"x": x, "out": torch.zeros(outer * inner)})["out"]
@@ -185,7 +185,7 @@ def test_a_padded_matrix_needs_no_groups() -> None:
     nodes = (Load(Access("x", (4096, 1)), "float32"), Reduce("sum", 0, "float32"))
     stores = (Store(Access("out", (0, 1)), 1, "float32"),)
     region = flatten(Region("sum", dims, frozenset({0}), nodes, stores))
-    assert cuda_regroup.group_of(region) == 1
+    assert regroup.group_of(region) == 1
 
 
 def test_a_ring_holds_a_row_and_a_part() -> None:
@@ -234,7 +234,7 @@ def test_running_statistics_that_other_threads_read_are_refused() -> None:
 
 
 def test_literals_keep_their_value() -> None:
-    from kernelwright.propose.templates.cuda_emit import literal
+    from kernelwright.propose.templates.cuda.emit import literal
 
     assert literal(1e-5, "float") == "1e-05f" and literal(3, "float") == "3.0f"
     assert literal(-0.5, "double") == "(-0.5)" and literal(True, "bool") == "true"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from propose_cases import interpret, problem_of, traced
 from torch import Tensor, nn
@@ -111,7 +111,10 @@ def test_random_chains(shape: list[int], chain: list[Callable[[Tensor], Tensor]]
     torch.manual_seed(seed)
     x = torch.randn(shape)
     if function(x) is not x:
-        check_function(function, [x])
+        assume(
+            bool((function(x).abs() < 1e4).all())
+        )  # what is larger has been an exponent, and is ill-conditioned
+    check_function(function, [x])
 
 
 @settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))

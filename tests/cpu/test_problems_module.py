@@ -79,7 +79,7 @@ def test_function_by_path_has_axes_of_its_own(package: Path) -> None:
     [
         ("a_users_model:Blok", "a_users_model:example_inputs", "did you mean 'Block'?"),
         ("no_such_module:Block", "a_users_model:example_inputs", "'no_such_module' cannot be imported"),
-        ("a_users_model:Block", None, "needs inputs of the form module:function"),
+        ("a_users_model:Block", None, "needs example inputs of the form module:function (--inputs)"),
         ("a_users_model:Block", "a_users_model:inputs", "no attribute 'inputs'"),
         (
             "a_users_model:number",

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from kernelwright.propose.templates.cpp_text import HEADER, resource
+from kernelwright.propose.templates.base import resource
+from kernelwright.propose.templates.cpp.text import HEADER
 
 SHIM = """
 #define KW_TRY(name) extern "C" void try_##name(const float *x, float *y, int64_t n) { \\

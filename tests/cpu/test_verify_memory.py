@@ -21,7 +21,6 @@ from kernelwright.languages.kernel_file import read_kernel
 from kernelwright.measure.baselines import HELD_BY_GRAPHS_REASON, applicable
 from kernelwright.problems.load import load_problem
 from kernelwright.verify import compare, rows
-from kernelwright.verify import truth as truths
 from kernelwright.verify.counts import operation_counts
 from kernelwright.verify.expectation import expect
 from kernelwright.verify.judge import judge
@@ -213,7 +212,6 @@ def test_a_large_problem_takes_few_times_its_size(
     """In the reference's process: inputs, eager, oracle (twice), tolerance, the outputs that are compared."""
     monkeypatch.setattr(sizes, "LARGE_BYTES", 1 << 20)
     monkeypatch.setattr(rows, "BLOCK", 1 << 19)
-    monkeypatch.setattr(truths, "PERTURBED_DRAWS", 1)
     warm = opened(tmp_path, text.format(rows=64, columns=1 << 14))
     assert compared(warm, "a", 1)["kind"] is None
     state, size = opened(tmp_path, text.format(rows=256, columns=1 << 15)), 32 << 20

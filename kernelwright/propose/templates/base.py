@@ -8,6 +8,7 @@ that several regions share (vector types, math) is named in `Emitted.header` and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Protocol
 
 from kernelwright.core.plan import Buffer, Step
@@ -29,7 +30,7 @@ class Emitted:
     domain: str = ""
     """Predicate over axes where this source serves; empty means wherever the region does."""
     header: frozenset[str] = frozenset()
-    """Text resources beside this file, by file name; put once at the head of the source, sorted."""
+    """Text resources, by path below this folder; put once at the head of the source, sorted."""
 
 
 class Template(Protocol):
@@ -46,3 +47,8 @@ class Template(Protocol):
 
     def emit(self, region: Region, choice: Choice, entry: str) -> Emitted:
         """Source and steps for `region`; entries are called `entry`, or begin with it."""
+
+
+def resource(name: str) -> str:
+    """Text of a resource, by its path below this folder."""
+    return files("kernelwright.propose.templates").joinpath(name).read_text(encoding="utf-8")

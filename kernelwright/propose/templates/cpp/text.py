@@ -1,18 +1,17 @@
 """C++ for single nodes of the loop form: literals, operations, loads and stores.
 
-The text is the same for lanes and for single elements; `cpp_lanes.h` and `cpp_math*.h` have every
-name for both. Not covered: where a node is computed; that is `cpp_body`.
+The text is the same for lanes and for single elements; `lanes.h` and `math*.h` have every
+name for both. Not covered: where a node is computed; that is `body`.
 """
 
 from __future__ import annotations
 
 import math
-from importlib.resources import files
 
 from kernelwright.core.dtypes import Dtype
 from kernelwright.graph.loops import Const
 
-HEADER = frozenset({"cpp_lanes.h", "cpp_math.h", "cpp_math_erf.h"})
+HEADER = frozenset({"cpp/lanes.h", "cpp/math.h", "cpp/math_erf.h"})
 """Text resources that every C++ template's source needs."""
 
 C_TYPES: dict[Dtype, str] = {
@@ -49,7 +48,7 @@ _INFIX = {
 }
 
 FOLD_OPS = {"sum": "SumOp", "max": "MaxOp", "min": "MinOp", "prod": "ProdOp"}
-"""Names in `cpp_math.h` of what puts two values of a reduction together."""
+"""Names in `math.h` of what puts two values of a reduction together."""
 
 COSTLY = frozenset(
     {
@@ -71,11 +70,6 @@ COSTLY = frozenset(
     }
 )
 """Operations that cost more than reading their operand from the nearest cache."""
-
-
-def resource(name: str) -> str:
-    """Text of a resource beside this file."""
-    return files("kernelwright.propose.templates").joinpath(name).read_text(encoding="utf-8")
 
 
 def value_type(dtype: Dtype) -> str:

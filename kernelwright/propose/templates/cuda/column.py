@@ -18,17 +18,17 @@ from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Load, Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER, ctype_of
-from kernelwright.propose.templates.cuda_folds import Schedule, is_plain
-from kernelwright.propose.templates.cuda_hold import HOLDS, Hold, element_bytes, holdable, reused
-from kernelwright.propose.templates.cuda_kept import racing
-from kernelwright.propose.templates.cuda_loops import Loop
-from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
-from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
-from kernelwright.propose.templates.cuda_regroup import group_of, halved
-from kernelwright.propose.templates.cuda_rows import along_rows, contiguous
-from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
-from kernelwright.propose.templates.cuda_text import clamped, indented, struct_bytes, struct_text, used
+from kernelwright.propose.templates.cuda.emit import REDUCE_HEADER, ctype_of
+from kernelwright.propose.templates.cuda.folds import Schedule, is_plain
+from kernelwright.propose.templates.cuda.hold import HOLDS, Hold, element_bytes, holdable, reused
+from kernelwright.propose.templates.cuda.kept import racing
+from kernelwright.propose.templates.cuda.loops import Loop
+from kernelwright.propose.templates.cuda.nest import Sizes, Walk, flatten, moved_by, vectors
+from kernelwright.propose.templates.cuda.pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda.regroup import group_of, halved
+from kernelwright.propose.templates.cuda.rows import along_rows, contiguous
+from kernelwright.propose.templates.cuda.team import MULTIPROCESSORS
+from kernelwright.propose.templates.cuda.text import clamped, indented, struct_bytes, struct_text, used
 
 _ENOUGH = MULTIPROCESSORS * 2048
 """Threads that fill the device."""

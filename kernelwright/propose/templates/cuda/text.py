@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kernelwright.propose.templates.cuda_emit import ctype_of
-from kernelwright.propose.templates.cuda_folds import Fold, Schedule
+from kernelwright.propose.templates.cuda.emit import ctype_of
+from kernelwright.propose.templates.cuda.folds import Fold, Schedule
 
 _DECLARED = re.compile(r"^const [a-z ]+ (\w+) = ")
 

@@ -12,11 +12,11 @@ from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cuda_emit import HEADER
-from kernelwright.propose.templates.cuda_loops import Loop
-from kernelwright.propose.templates.cuda_nest import Sizes, Walk, flatten, moved_by, vectors
-from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
-from kernelwright.propose.templates.cuda_rows import (
+from kernelwright.propose.templates.cuda.emit import HEADER
+from kernelwright.propose.templates.cuda.loops import Loop
+from kernelwright.propose.templates.cuda.nest import Sizes, Walk, flatten, moved_by, vectors
+from kernelwright.propose.templates.cuda.pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda.rows import (
     chosen_walk,
     count_vectors,
     row_length,
@@ -24,8 +24,8 @@ from kernelwright.propose.templates.cuda_rows import (
     shift_lines,
     step_lines,
 )
-from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
-from kernelwright.propose.templates.cuda_text import indented, used
+from kernelwright.propose.templates.cuda.team import MULTIPROCESSORS
+from kernelwright.propose.templates.cuda.text import indented, used
 
 
 class CudaPointwise:

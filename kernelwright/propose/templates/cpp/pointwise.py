@@ -10,10 +10,10 @@ from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sizes import text_of
-from kernelwright.propose.templates.cpp_sweep import FEW, stores_parameter, sweep
-from kernelwright.propose.templates.cpp_text import HEADER
+from kernelwright.propose.templates.cpp.body import Body
+from kernelwright.propose.templates.cpp.sizes import text_of
+from kernelwright.propose.templates.cpp.sweep import FEW, stores_parameter, sweep
+from kernelwright.propose.templates.cpp.text import HEADER
 
 
 class CppPointwise:

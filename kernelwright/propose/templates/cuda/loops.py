@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from kernelwright.graph.loops import Access, Apply, Index, Load, Region
-from kernelwright.propose.templates.cuda_emit import STORED, apply_text, cast, closure, ctype_of, inline
-from kernelwright.propose.templates.cuda_folds import Fold, is_plain
-from kernelwright.propose.templates.cuda_nest import Sizes, Walk
-from kernelwright.propose.templates.cuda_pointers import Pointers
-from kernelwright.propose.templates.cuda_text import used
+from kernelwright.propose.templates.cuda.emit import STORED, apply_text, cast, closure, ctype_of, inline
+from kernelwright.propose.templates.cuda.folds import Fold, is_plain
+from kernelwright.propose.templates.cuda.nest import Sizes, Walk
+from kernelwright.propose.templates.cuda.pointers import Pointers
+from kernelwright.propose.templates.cuda.text import used
 
 
 @dataclass

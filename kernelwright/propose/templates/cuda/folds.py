@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernelwright.graph.loops import Apply, Const, Load, Reduce, Region, SizeOf, operands
-from kernelwright.propose.templates.cuda_emit import closure, ctype_of
+from kernelwright.propose.templates.cuda.emit import closure, ctype_of
 
 _STATE = {"sum": "kw_sum", "prod": "kw_prod", "max": "kw_max", "min": "kw_min"}
 STATE_WORDS = {"kw_moments": 3, "kw_softsum": 2}

@@ -15,13 +15,13 @@ from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER
-from kernelwright.propose.templates.cuda_folds import Schedule
-from kernelwright.propose.templates.cuda_kept import Kept, divisors, racing
-from kernelwright.propose.templates.cuda_loops import Loop
-from kernelwright.propose.templates.cuda_nest import flatten
-from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
-from kernelwright.propose.templates.cuda_rows import (
+from kernelwright.propose.templates.cuda.emit import REDUCE_HEADER
+from kernelwright.propose.templates.cuda.folds import Schedule
+from kernelwright.propose.templates.cuda.kept import Kept, divisors, racing
+from kernelwright.propose.templates.cuda.loops import Loop
+from kernelwright.propose.templates.cuda.nest import flatten
+from kernelwright.propose.templates.cuda.pointers import LOAD_HINTS, STORE_HINTS, Pointers, aliasing
+from kernelwright.propose.templates.cuda.rows import (
     all_inside,
     along_rows,
     chosen_walk,
@@ -33,8 +33,8 @@ from kernelwright.propose.templates.cuda_rows import (
     sizes_of_rows,
     step_lines,
 )
-from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
-from kernelwright.propose.templates.cuda_text import (
+from kernelwright.propose.templates.cuda.team import MULTIPROCESSORS
+from kernelwright.propose.templates.cuda.text import (
     clamped,
     indented,
     result_lines,

@@ -29,8 +29,8 @@ from kernelwright.graph.loops import (
     Store,
     operands,
 )
-from kernelwright.propose.templates.cpp_sizes import axes_of, product, text_of
-from kernelwright.propose.templates.cpp_text import C_TYPES, Text, literal, load, operation, store, value_type
+from kernelwright.propose.templates.cpp.sizes import axes_of, product, text_of
+from kernelwright.propose.templates.cpp.text import C_TYPES, Text, literal, load, operation, store, value_type
 
 _LANE_TYPES = frozenset({"float32", "bool"})
 _LANE_LOADS = frozenset({"float32", "float16", "bfloat16", "bool"})

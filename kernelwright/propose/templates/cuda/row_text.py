@@ -1,7 +1,7 @@
 """The text of a row kernel: a team folds each pass over a row, merges, goes on, and takes its next row.
 
 With `waves` the grid is as large as the device and teams stride over the rows. Then a row held in
-shared memory lies in a ring (`cuda_hold`): behind each group of stores the elements that will take its
+shared memory lies in a ring (`hold`): behind each group of stores the elements that will take its
 place are asked for, so loads of the next row run during the merges and stores of this one.
 """
 
@@ -12,13 +12,13 @@ from kernelwright.core.plan import Buffer, BufferArg, Launch, Memset, Step
 from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cuda_emit import REDUCE_HEADER
-from kernelwright.propose.templates.cuda_folds import Schedule
-from kernelwright.propose.templates.cuda_hold import Hold, holdable
-from kernelwright.propose.templates.cuda_kept import Kept, divisors
-from kernelwright.propose.templates.cuda_loops import Loop
-from kernelwright.propose.templates.cuda_pointers import Pointers
-from kernelwright.propose.templates.cuda_rows import (
+from kernelwright.propose.templates.cuda.emit import REDUCE_HEADER
+from kernelwright.propose.templates.cuda.folds import Schedule
+from kernelwright.propose.templates.cuda.hold import Hold, holdable
+from kernelwright.propose.templates.cuda.kept import Kept, divisors
+from kernelwright.propose.templates.cuda.loops import Loop
+from kernelwright.propose.templates.cuda.pointers import Pointers
+from kernelwright.propose.templates.cuda.rows import (
     all_inside,
     along_rows,
     chosen_walk,
@@ -28,8 +28,8 @@ from kernelwright.propose.templates.cuda_rows import (
     sizes_of_rows,
     step_lines,
 )
-from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS, Team
-from kernelwright.propose.templates.cuda_text import (
+from kernelwright.propose.templates.cuda.team import MULTIPROCESSORS, Team
+from kernelwright.propose.templates.cuda.text import (
     clamped,
     indented,
     result_lines,

@@ -10,9 +10,9 @@ import math
 
 from kernelwright.graph.loops import Region
 from kernelwright.propose.templates.base import Template
-from kernelwright.propose.templates.cuda_folds import Schedule
-from kernelwright.propose.templates.cuda_guess import beyond_clusters
-from kernelwright.propose.templates.cuda_hold import element_bytes, reused
+from kernelwright.propose.templates.cuda.folds import Schedule
+from kernelwright.propose.templates.cuda.guess import beyond_clusters
+from kernelwright.propose.templates.cuda.hold import element_bytes, reused
 
 
 def ordered(able: tuple[Template, ...], region: Region) -> tuple[Template, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from kernelwright.core.expr import Expr
 from kernelwright.graph.loops import Reduce, Region, Store
 from kernelwright.propose.space import Choice, Parameter
-from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sizes import text_of
+from kernelwright.propose.templates.cpp.body import Body
+from kernelwright.propose.templates.cpp.sizes import text_of
 
 FEW = 1 << 15
 """Elements below which starting threads costs more than it gives."""

@@ -1,6 +1,6 @@
 """CUDA C++ text of single nodes: types, literals, scalar operations, and the closure of what a value needs.
 
-The scalar text uses only `kw_*` functions of `cuda_math.cuh`, so that a test can compile it on the
+The scalar text uses only `kw_*` functions of `math.cuh`, so that a test can compile it on the
 host. Loops, loads and stores are the templates' own (`cuda_passes`, `cuda_pointwise`).
 """
 
@@ -19,8 +19,8 @@ STORED: dict[Dtype, str] = {
 }  # fmt: skip
 """Types of elements in memory."""
 
-HEADER = frozenset({"cuda_asm.cuh", "cuda_math.cuh", "cuda_memory.cuh"})
-REDUCE_HEADER = HEADER | {"cuda_reduce.cuh"}
+HEADER = frozenset({"cuda/asm.cuh", "cuda/math.cuh", "cuda/memory.cuh"})
+REDUCE_HEADER = HEADER | {"cuda/reduce.cuh"}
 
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",

@@ -8,10 +8,10 @@ statistic) be read and written by the same kernel.
 from __future__ import annotations
 
 from kernelwright.graph.loops import Apply, Index, Load, Region
-from kernelwright.propose.templates.cuda_emit import STORED, apply_text, cast, closure, ctype_of, inline
-from kernelwright.propose.templates.cuda_folds import Schedule, is_plain
-from kernelwright.propose.templates.cuda_nest import Sizes
-from kernelwright.propose.templates.cuda_pointers import Pointers
+from kernelwright.propose.templates.cuda.emit import STORED, apply_text, cast, closure, ctype_of, inline
+from kernelwright.propose.templates.cuda.folds import Schedule, is_plain
+from kernelwright.propose.templates.cuda.nest import Sizes
+from kernelwright.propose.templates.cuda.pointers import Pointers
 
 
 def racing(schedule: Schedule) -> str | None:

@@ -10,7 +10,7 @@ import math
 
 from kernelwright.core.dtypes import ITEM_BYTES
 from kernelwright.graph.loops import Access, Load, Region
-from kernelwright.propose.templates.cuda_nest import Sizes, Walk, moved_by
+from kernelwright.propose.templates.cuda.nest import Sizes, Walk, moved_by
 
 
 def along_rows(region: Region) -> tuple[tuple[int, ...], tuple[int, ...]]:

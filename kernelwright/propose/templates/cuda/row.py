@@ -21,21 +21,21 @@ from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cuda_folds import Schedule
-from kernelwright.propose.templates.cuda_guess import (
+from kernelwright.propose.templates.cuda.folds import Schedule
+from kernelwright.propose.templates.cuda.guess import (
     HELD_MOST,
     hold_for,
     team_for,
     teams_for,
     threads_for,
 )
-from kernelwright.propose.templates.cuda_hold import HOLDS, element_bytes, loaded_late, reused
-from kernelwright.propose.templates.cuda_kept import racing
-from kernelwright.propose.templates.cuda_nest import flatten
-from kernelwright.propose.templates.cuda_pointers import LOAD_HINTS, STORE_HINTS, aliasing
-from kernelwright.propose.templates.cuda_row_text import RowText
-from kernelwright.propose.templates.cuda_rows import along_rows, contiguous, row_vectors
-from kernelwright.propose.templates.cuda_team import MULTIPROCESSORS
+from kernelwright.propose.templates.cuda.hold import HOLDS, element_bytes, loaded_late, reused
+from kernelwright.propose.templates.cuda.kept import racing
+from kernelwright.propose.templates.cuda.nest import flatten
+from kernelwright.propose.templates.cuda.pointers import LOAD_HINTS, STORE_HINTS, aliasing
+from kernelwright.propose.templates.cuda.row_text import RowText
+from kernelwright.propose.templates.cuda.rows import along_rows, contiguous, row_vectors
+from kernelwright.propose.templates.cuda.team import MULTIPROCESSORS
 
 
 class CudaRow:

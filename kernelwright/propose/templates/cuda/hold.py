@@ -13,8 +13,8 @@ from typing import Literal
 
 from kernelwright.core.dtypes import ITEM_BYTES
 from kernelwright.graph.loops import Load
-from kernelwright.propose.templates.cuda_folds import Schedule
-from kernelwright.propose.templates.cuda_loops import Loop
+from kernelwright.propose.templates.cuda.folds import Schedule
+from kernelwright.propose.templates.cuda.loops import Loop
 
 HoldKind = Literal["registers", "shared", "reload"]
 HOLDS: tuple[HoldKind, ...] = ("registers", "shared", "reload")

@@ -26,8 +26,8 @@ from kernelwright.graph.loops import (
     SizeOf,
     Store,
 )
-from kernelwright.propose.templates.cuda_emit import closure
-from kernelwright.propose.templates.cuda_nest import same, times
+from kernelwright.propose.templates.cuda.emit import closure
+from kernelwright.propose.templates.cuda.nest import same, times
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from kernelwright.core.target import TargetName
 from kernelwright.graph.loops import Apply, Region
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted
-from kernelwright.propose.templates.cpp_body import Body
-from kernelwright.propose.templates.cpp_sweep import FEW, Numbered, stores_parameter, sweep
-from kernelwright.propose.templates.cpp_text import COSTLY, HEADER
+from kernelwright.propose.templates.cpp.body import Body
+from kernelwright.propose.templates.cpp.sweep import FEW, Numbered, stores_parameter, sweep
+from kernelwright.propose.templates.cpp.text import COSTLY, HEADER
 
 LONGEST_STASH = 1 << 16
 """Elements of a row whose values may be kept: with the row itself they fit the second-level cache."""

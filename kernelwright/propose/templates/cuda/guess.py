@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelwright.propose.templates.cuda_hold import HoldKind
-from kernelwright.propose.templates.cuda_team import CLUSTERS, GRIDS, LANES, MULTIPROCESSORS
+from kernelwright.propose.templates.cuda.hold import HoldKind
+from kernelwright.propose.templates.cuda.team import CLUSTERS, GRIDS, LANES, MULTIPROCESSORS
 
 HELD_MOST = 216 * 1024
 """Bytes of a row that a block can hold at most."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kernelwright.core.plan import BufferArg
 from kernelwright.graph.loops import Access, Load, Region
-from kernelwright.propose.templates.cuda_emit import STORED
+from kernelwright.propose.templates.cuda.emit import STORED
 
 LOAD_HINTS = {"cached": 0, "once": 1, "past_l1": 2}
 STORE_HINTS = {"cached": 0, "once": 1}

@@ -1,0 +1,134 @@
+"""Worker-side half of `fresh`: in the reference's process, which no candidate enters.
+
+`freshen` changes a slot's contents (`execute.stir`), runs eager on them, and picks places in the
+outputs that moved with them; `compare_fresh` says whether a call gave what belongs to the new contents.
+A moved element is told apart from an old one without an oracle: a right answer lies within a quarter of
+the movement of eager's, an old one the whole movement away.
+
+Not covered: precision, which is judged on whole outputs of contents that were drawn.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernelwright.core.errors import ProblemError
+from kernelwright.execute.reports import Position
+from kernelwright.execute.state import bench_state
+from kernelwright.execute.stir import settle, stir
+from kernelwright.verify.compare import expectations, outputs_follow_state
+from kernelwright.verify.expectation import Expectation, cut
+from kernelwright.verify.judge import judge
+from kernelwright.verify.truth import seeded
+
+FAR = 64.0
+"""How many tolerances an element has to move to count as moved."""
+NEAR, OLD = 4.0, 0.25
+"""A right answer lies within so many tolerances plus this share of the movement of eager's."""
+LOOKED_AT = 4096
+"""Changed elements, at most, of which it is found out how far they moved."""
+
+
+def freshen(state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes: int) -> dict[str, Any]:
+    """Other contents in `slot`: whether there are such, why not, and where outputs moved.
+
+    `pieces` places for each output, of `nbytes` bytes or less, as (output, first byte, bytes); fewer
+    where little moved.
+    """
+    bench = bench_state(state)
+    settle(state, slot=slot)
+    state["fresh"] = None
+    kept = expectations(state, slot)[: len(bench.problem.outputs)]
+    why = _fixed(state) or ("" if stir(state, slot=slot, seed=seed) else "no input can be changed")
+    if why:
+        return {"stirred": False, "why": why, "at": []}
+    try:
+        bench.reference.reset()
+        args = bench.slot(slot).args
+        now = seeded(0, lambda: bench.reference.forward(args)[: len(kept)])
+    except ProblemError as error:
+        settle(state, slot=slot)
+        return {"stirred": False, "why": f"with changed inputs the {error}", "at": []}
+    state["fresh"] = now = [each.detach().contiguous().view(-1) for each in now]
+    at = [
+        _around(number, place, was, nbytes)
+        for number, (was, new) in enumerate(zip(kept, now, strict=True))
+        for place in _drawn(_moved(was, new), pieces)
+    ]
+    return {"stirred": True, "why": "" if at else "no output moved with the inputs", "at": at}
+
+
+def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """How many of the samples are not what belongs to the contents that `slot` has now.
+
+    A sample has its output (`tensor`), its first byte and size, and the bytes in hexadecimal.
+    """
+    if outputs_follow_state(state):
+        return {"compared": 0, "wrong": 0, "why": "outputs depend on state that each call changes"}
+    kept, fresh, wrong = expectations(state, slot), state.get("fresh"), 0
+    for sample in samples:
+        number = sample["tensor"]
+        piece = cut(kept[number], sample["first"], sample["size"])
+        data = torch.frombuffer(bytearray.fromhex(sample["data"]), dtype=piece.eager.dtype)
+        data = data.to(piece.eager.device)
+        if fresh is None:
+            wrong += judge(data, piece).kind is not None
+        else:
+            first = sample["first"] // piece.eager.element_size()
+            wrong += _stale(data, fresh[number][first : first + data.numel()], piece)
+    return {"compared": len(samples), "wrong": wrong}
+
+
+def calm(state: dict[str, Any], *, slot: str) -> None:
+    """Contents of a slot as they were drawn, and nothing remembered of others."""
+    state["fresh"] = None
+    settle(state, slot=slot)
+
+
+def _fixed(state: dict[str, Any]) -> str:
+    """Why contents cannot be changed here, or nothing."""
+    problem = bench_state(state).problem
+    if problem.mutated:
+        return "the problem changes tensors in place"
+    return "" if problem.random == "none" else "the reference draws random numbers"
+
+
+def _moved(was: Expectation, new: Tensor) -> Tensor:
+    """Places, some of them where there are many, at which the output is far from what it was."""
+    old = was.eager.view(-1)
+    places = (new != old).nonzero().view(-1)
+    if places.numel() > LOOKED_AT:
+        places = places[torch.randint(places.numel(), (LOOKED_AT,), device=places.device)]
+    if was.tolerance is None:
+        return places
+    distance = (new[places].double() - old[places].double()).abs_()
+    return places[(distance > FAR * was.tolerance.view(-1)[places]) & torch.isfinite(distance)]
+
+
+def _drawn(places: Tensor, count: int) -> list[int]:
+    if places.numel() == 0:
+        return []
+    return [int(places[secrets.randbelow(places.numel())]) for _ in range(count)]
+
+
+def _around(number: int, place: int, output: Expectation, nbytes: int) -> Position:
+    """Whole elements that hold the place, begun at one before it."""
+    item, total = output.eager.element_size(), output.eager.numel()
+    size = min(max(nbytes // item, 1), total)
+    first = min(max(place - secrets.randbelow(size), 0), total - size)
+    return number, first * item, size * item
+
+
+def _stale(data: Tensor, now: Tensor, was: Expectation) -> bool:
+    """Whether any element is neither near eager's nor as little finite."""
+    if was.tolerance is None:
+        return bool((data != now).any())
+    given, new, old = data.double(), now.double(), was.eager.view(-1).double()
+    limit = NEAR * was.tolerance.view(-1).double() + OLD * (new - old).abs()
+    alike = (given == new) | (torch.isnan(given) & torch.isnan(new))
+    near = (given - new).abs() <= limit
+    return not bool((alike | near | ~torch.isfinite(limit)).all())

@@ -1,0 +1,93 @@
+"""Timed calls on contents of their own: right answers pass, answers to other contents do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from test_execute_stir import add, add_in_place, held, opened
+from torch import Tensor
+
+from kernelwright.execute.state import bench_state
+from kernelwright.verify import fresh_ops
+from kernelwright.verify.fresh_ops import compare_fresh, freshen
+
+BYTES = 64
+
+
+def samples(outputs: list[Tensor], at: list[Any]) -> list[dict[str, Any]]:
+    found = []
+    for tensor, first, size in at:
+        data = outputs[tensor].contiguous().view(-1).view(torch.uint8)[first : first + size]
+        found.append({"tensor": tensor, "first": first, "size": size, "data": bytes(data.tolist()).hex()})
+    return found
+
+
+def softmax(x: Tensor) -> Tensor:
+    return torch.softmax(x, -1)
+
+
+def both(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return x * y, (x > y).sum(-1)
+
+
+def total(x: Tensor) -> Tensor:
+    return x.square().sum() + (x[0] * x[-1]).sum()
+
+
+def of_bf16(x: Tensor) -> Tensor:
+    return torch.nn.functional.gelu(x)
+
+
+CASES = [
+    (add, (torch.randn(64, 33), torch.randn(64, 33))),
+    (softmax, (torch.randn(64, 33),)),
+    (both, (torch.randn(64, 33), torch.randn(64, 33))),
+    (total, (torch.randn(64, 33),)),
+    (of_bf16, (torch.randn(64, 32).bfloat16(),)),
+]
+
+
+@pytest.mark.parametrize(("function", "inputs"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+def test_right_answers_pass_and_old_ones_do_not(
+    function: Callable[..., Any], inputs: tuple[Tensor, ...]
+) -> None:
+    state = opened(function, inputs)
+    before = bench_state(state).reference.forward(held(state))
+    for seed in range(5):
+        found = freshen(state, slot="a", seed=seed, pieces=3, nbytes=BYTES)
+        assert found["stirred"] and found["at"]
+        assert all(first >= 0 and size <= BYTES for _, first, size in found["at"])
+        now = bench_state(state).reference.forward(held(state))
+        right = samples(now, found["at"])
+        assert compare_fresh(state, slot="a", samples=right) == {"compared": len(right), "wrong": 0}
+        old = samples(before, found["at"])
+        assert compare_fresh(state, slot="a", samples=old)["wrong"] == len(old)
+    fresh_ops.calm(state, slot="a")
+    first = bench_state(state).reference.forward(held(state))
+    assert compare_fresh(state, slot="a", samples=samples(first, found["at"]))["wrong"] == 0
+    assert compare_fresh(state, slot="a", samples=samples(now, found["at"]))["wrong"] > 0
+
+
+def test_what_cannot_be_changed_says_why() -> None:
+    state = opened(add_in_place, (torch.rand(9, 7), torch.rand(9, 7)))
+    found = freshen(state, slot="a", seed=1, pieces=3, nbytes=BYTES)
+    assert (found["stirred"], found["at"]) == (False, []) and "in place" in found["why"]
+
+
+def test_a_reference_that_refuses_changed_inputs_is_timed_on_those_that_were_drawn() -> None:
+    state = opened(add, (torch.rand(64), torch.rand(64)))
+    bench = bench_state(state)
+    freshen(state, slot="a", seed=1, pieces=3, nbytes=BYTES)
+    fresh_ops.calm(state, slot="a")
+    first = [each.clone() for each in held(state)]
+    bench.reference.module = refuses
+    found = freshen(state, slot="a", seed=2, pieces=3, nbytes=BYTES)
+    assert not found["stirred"] and "x must be sorted" in found["why"]
+    assert all(torch.equal(now, was) for now, was in zip(held(state), first, strict=True))
+
+
+def refuses(x: Tensor, y: Tensor) -> Tensor:
+    raise ValueError("x must be sorted")
