@@ -18,17 +18,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kernelwright.evaluate import evaluate
+    from kernelwright.load import load
     from kernelwright.optimize import diagnose, optimize
     from kernelwright.problems import load_problem
 
 _LAZY = {
     "diagnose": "kernelwright.optimize",
     "evaluate": "kernelwright.evaluate",
+    "load": "kernelwright.load",
     "load_problem": "kernelwright.problems",
     "optimize": "kernelwright.optimize",
 }
 
-__all__ = ["__version__", "diagnose", "evaluate", "load_problem", "optimize"]
+__all__ = ["__version__", "diagnose", "evaluate", "load", "load_problem", "optimize"]
 
 
 class _Package(ModuleType):

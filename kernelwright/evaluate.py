@@ -10,7 +10,7 @@ Without a bench of the caller's, one is opened for this kernel alone, with draws
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -50,15 +50,17 @@ def evaluate(
     baselines: Sequence[str] | None = None,
     incumbent: float | None = None,
     frozen_weights: bool = False,
+    on_stage: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Build, judge and time `kernel`.
 
     `slots` are draws on an open bench of this problem, shared with other evaluations. `baselines` are
     timed beside the kernel: all of the target's that can be made by default, none for an empty list.
     `incumbent` is the low end of the best known speed-up; kernels that cannot reach it are timed no
-    longer than needed. `frozen_weights` leaves the time of `prepare` out of each call.
+    longer than needed. `frozen_weights` leaves the time of `prepare` out of each call. `on_stage` hears
+    what begins, in words for a person who waits.
     """
-    case = Case(problem=problem, kernel=kernel, target=target, level=level)
+    case = Case(problem=problem, kernel=kernel, target=target, level=level, on_stage=on_stage)
     seconds: dict[str, float] = {}
     gates = _run(case, FIRST[:1])
     if _good(gates):
@@ -82,6 +84,7 @@ def _run(case: Case, names: Sequence[str]) -> list[GateResult]:
     """Results of these gates, up to the first that fails."""
     results: list[GateResult] = []
     for name in names:
+        case.begins(f"gate {name}")
         results.append(run_gate(GATES.get(name)(), case))
         if not _good(results):
             break
@@ -115,6 +118,7 @@ def _measured(
     from kernelwright.measure.paired import paired
 
     slots = case.drawn
+    case.begins("timing beside baselines")
     slots.ready()
     if case.target.name == "cpu":
         case.witness = FreshContents(slots)

@@ -113,16 +113,15 @@ def optimize(
     where = Target.parse(target)
     require_device(where)
     tell({"stage": "problem", "message": "loading and tracing"})
-    problem = source if isinstance(source, Problem) else load_problem(source, inputs, mode=mode)
-    if strict:
-        problem = problem.model_copy(update={"flags": NumericFlags(tf32_matmul=False, tf32_conv=False)})
+    problem = _problem(source, inputs, mode, strict)
     seed = secrets.randbits(32) if seed is None else seed
-    run = Run(problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed)
-    run = run.model_copy(update={"process": this_process()})
+    run = Run(
+        problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed, process=this_process()
+    )
     with _kept(store) as trials:
         trials.add_run(run)
         with _ended(run, trials), _prestarted(where) as prestarted, _opened(run, tell) as (bench, proposals):
-            session = Session.open(bench, frozen_weights=frozen_weights, prestarted=prestarted)
+            session = Session.open(bench, _stage(tell), frozen_weights, prestarted)
             campaign = Campaign(session, trials, run, tell, proposals)
             budget = Budget(run.budget_s)
             outcome, searched = campaign.search(budget), budget.used
@@ -159,6 +158,16 @@ def diagnose(
     where = Target.parse(target)
     require_device(where)
     return diagnosed(load_problem(source, inputs, mode=mode), where, seconds, on_progress or _silent)
+
+
+def _problem(source: Any, inputs: Any, mode: Mode | None, strict: bool) -> Problem:
+    problem = source if isinstance(source, Problem) else load_problem(source, inputs, mode=mode)
+    full = NumericFlags(tf32_matmul=False, tf32_conv=False)
+    return problem.model_copy(update={"flags": full}) if strict else problem
+
+
+def _stage(tell: OnProgress) -> Callable[[str], None]:
+    return lambda what: tell({"stage": "baseline", "message": what})
 
 
 @contextmanager

@@ -101,6 +101,7 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
         "kernel", f"{best['kernel'][:12]}  {best['language']}, {best['trust']}, trial {best['trial']}"
     )
     table.add_row("look at it", f"kernelwright show {best['trial']} --source")
+    table.add_row("use it", Text(f'kernelwright.load("{best["trial"]}", module)'))
     return table
 
 

@@ -36,8 +36,16 @@ def verify(
     on_progress({"stage": "problem", "message": f"loading {source}"})
     problem = load_problem(source, inputs, mode=mode)
     kernel = read_kernel(path, problem, target)
-    on_progress({"stage": "gates", "message": f"judging {path.name} at level {level}"})
-    return document(evaluate(problem, kernel, target, level=cast(Level, level)))
+    said = f"judging {path.name} at level {level}"
+    on_progress({"stage": "gates", "message": said})
+    found = evaluate(
+        problem,
+        kernel,
+        target,
+        level=cast(Level, level),
+        on_stage=lambda what: on_progress({"stage": "gates", "message": f"{said}: {what}"}),
+    )
+    return document(found)
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:

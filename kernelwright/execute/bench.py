@@ -15,7 +15,7 @@ the kernel. Methods that return a report say there what a candidate did wrong, o
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -311,19 +311,21 @@ class Bench:
         return report.us
 
     def timed(
-        self, subject: str, slot: str, positions: Sequence[Position] = (), *, spoil: bool = False
-    ) -> CallReport:
+        self, subject: str, slot: str, positions: Sequence[Position] = (),
+        change: Callable[[int], None] | None = None, *, spoil: bool = False,
+    ) -> CallReport:  # fmt: skip
         """One call by this process's clock, which stops after the outputs were read at `positions`.
 
-        `spoil` overwrites what was read, after the clock stopped, so that a result left in memory
-        does not pass for a new one. On CUDA nothing is read: the worker samples by itself.
+        `change` is called first, under the clock, with the number of the process. `spoil` overwrites
+        what was read, after the clock stopped, so that a result left in memory does not pass
+        for a new one. On CUDA nothing is read: the worker samples by itself.
         """
         try:
             self._need(slot)
             worker = self._worker_of(subject)
         except CandidateFailed as error:
             return CallReport(subject, failure=error.failure)
-        return clocked(self._workers, worker, subject, slot, positions, spoil=spoil)
+        return clocked(self._workers, worker, subject, slot, positions, change, spoil=spoil)
 
     def sample(self, report: RunReport, positions: Sequence[Position]) -> tuple[bytes | None, ...]:
         """Output bytes of a run, read where they lie; None for what cannot be read."""
@@ -332,10 +334,10 @@ class Bench:
         found = [(tensor.address, tensor.nbytes) for tensor in report.tensors]
         return tuple(read_memory(self.candidate.pid, pieces(found, tuple(positions))))
 
-    def null_us(self, subject: str = "kernel") -> float:
+    def null_us(self, subject: str = "kernel", change: Callable[[int], None] | None = None) -> float:
         """Microseconds of a call that does nothing, in the worker of `subject`."""
         self._revive()
-        return null_call_us(self._workers, self._worker_of(subject))
+        return null_call_us(self._workers, self._worker_of(subject), change)
 
     def _worker_of(self, subject: str) -> Worker:
         if subject == "kernel":

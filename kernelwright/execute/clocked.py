@@ -1,13 +1,15 @@
 """One call by this process's clock, around a request to a worker.
 
-The clock stops only after the outputs were read where they lie, so that work which is still under
-way when the reply comes is timed too. What runs in the worker cannot reach this clock.
+What is to be new to a candidate is written into its memory when the clock has started, so that none of
+its code, in whatever thread, has seen it before. The clock stops only after the outputs were read where they
+lie, so that work which is still under way when the reply comes is timed too. What runs in the worker cannot
+reach this clock.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kernelwright.execute.memory import read_memory, write_memory
 from kernelwright.execute.replies import pieces, places
@@ -19,14 +21,24 @@ _POISON = 0xFF
 
 
 def clocked(
-    workers: Workers, worker: Worker, subject: str, slot: str, positions: Sequence[Position], *, spoil: bool
+    workers: Workers,
+    worker: Worker,
+    subject: str,
+    slot: str,
+    positions: Sequence[Position],
+    change: Callable[[int], None] | None = None,
+    *,
+    spoil: bool,
 ) -> CallReport:
     """Microseconds of one call, and the output bytes at `positions` (on CUDA nothing is read).
 
-    `spoil` overwrites what was read, after the clock stopped.
+    `change` is called first, under the clock, with the worker's process number. `spoil` overwrites what
+    was read, after the clock stopped.
     """
     try:
         start = time.perf_counter_ns()
+        if change is not None:
+            change(worker.pid)
         reply = workers.act_in(worker, "call", subject=subject, slot=slot)
         at = [] if workers.target.name == "cuda" else pieces(places(reply), tuple(positions))
         samples = read_memory(worker.pid, at) if at else []
@@ -38,8 +50,10 @@ def clocked(
     return CallReport(subject, us, tuple(samples) or (None,) * len(positions))
 
 
-def null_call_us(workers: Workers, worker: Worker) -> float:
+def null_call_us(workers: Workers, worker: Worker, change: Callable[[int], None] | None = None) -> float:
     """Microseconds of a call that does nothing."""
     start = time.perf_counter_ns()
+    if change is not None:
+        change(worker.pid)
     workers.ask(worker, "null")
     return (time.perf_counter_ns() - start) / 1e3

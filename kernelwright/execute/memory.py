@@ -36,7 +36,26 @@ def read_memory(pid: int, pieces: Sequence[Piece]) -> list[bytes | None]:
 
 def write_memory(pid: int, pieces: Sequence[Piece], byte: int) -> int:
     """Fill these pieces of process `pid` with `byte`; how many of them could be written."""
-    return sum(_write_one(pid, piece, byte) for piece in pieces)
+    return sum(Writing([(address, bytes([byte]) * size)]).write(pid) for address, size in pieces)
+
+
+class Writing:
+    """Bytes for addresses of another process, laid out beforehand: writing is one call of the system."""
+
+    def __init__(self, places: Sequence[tuple[int, bytes]]) -> None:
+        """At most `MAX_PIECES` places; those that are no addresses make the whole fail."""
+        self._sane = len(places) <= MAX_PIECES and all(_sane((at, len(data))) for at, data in places)
+        self._buffers = [c.create_string_buffer(data, len(data)) for _, data in places]
+        self._size = sum(len(data) for _, data in places)
+        self._local = (_Iovec * len(places))(*[_Iovec(c.addressof(one), len(one)) for one in self._buffers])
+        self._remote = (_Iovec * len(places))(*[_Iovec(at, len(data)) for at, data in places])
+
+    def write(self, pid: int) -> bool:
+        """Whether all of it could be written into process `pid`."""
+        if not self._sane:
+            return False
+        count = len(self._buffers)
+        return bool(_libc().process_vm_writev(pid, self._local, count, self._remote, count, 0) == self._size)
 
 
 def _sane(piece: Piece) -> bool:
@@ -56,15 +75,6 @@ def _read(pid: int, pieces: Sequence[Piece]) -> list[bytes | None] | None:
 def _read_one(pid: int, piece: Piece) -> bytes | None:
     found = _read(pid, [piece]) if _sane(piece) else None
     return found[0] if found else None
-
-
-def _write_one(pid: int, piece: Piece, byte: int) -> bool:
-    if not _sane(piece):
-        return False
-    address, size = piece
-    buffer = c.create_string_buffer(bytes([byte]) * size, size)
-    local, remote = _Iovec(c.addressof(buffer), size), _Iovec(address, size)
-    return bool(_libc().process_vm_writev(pid, c.byref(local), 1, c.byref(remote), 1, 0) == size)
 
 
 def readable(pid: int | None = None) -> bool:

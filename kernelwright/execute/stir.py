@@ -17,9 +17,9 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.execute.state import BenchState, Slot, bench_state
 
-CHANGED = 64
-"""Elements of each tensor that take another's value, at most: few enough to cost nothing, many enough that
-most samples of a large output can be of what they move."""
+CHANGED, TOGETHER = 16, 64
+"""Elements of each tensor, and of all, that take another's value, at most. They are written under the clock
+(0.5 us each), and the fewer they are, the less likely a look at some elements meets one."""
 
 
 def stir(state: dict[str, Any], *, slot: str, seed: int) -> bool:
@@ -28,8 +28,32 @@ def stir(state: dict[str, Any], *, slot: str, seed: int) -> bool:
     place = bench.slot(slot)
     _put_back(bench, place)
     tensors = _changeable(bench, place)
-    place.stirred = [_change(flat, seed + number) for number, flat in enumerate(tensors)]
+    each = min(CHANGED, max(TOGETHER // max(len(tensors), 1), 1))
+    place.stirred = [_change(flat, seed + number, each) for number, flat in enumerate(tensors)]
     return bool(tensors)
+
+
+def changes(state: dict[str, Any], *, slot: str) -> list[dict[str, Any]]:
+    """The change in force, for each tensor: at how many bytes from its begin, what is there and what was.
+
+    Elements are bytes in hexadecimal.
+    """
+    bench = bench_state(state)
+    place = bench.slot(slot)
+    return [
+        {
+            "at": (at * flat.element_size()).tolist(),
+            "now": _elements(flat[at]),
+            "before": _elements(values),
+        }
+        for flat, (at, values) in zip(_changeable(bench, place), place.stirred, strict=True)
+    ]
+
+
+def addresses(state: dict[str, Any], *, slot: str) -> list[int]:
+    """Where the tensors lie that `stir` changes."""
+    bench = bench_state(state)
+    return [flat.data_ptr() for flat in _changeable(bench, bench.slot(slot))]
 
 
 def settle(state: dict[str, Any], *, slot: str) -> None:
@@ -46,21 +70,26 @@ def _put_back(bench: BenchState, place: Slot) -> None:
     place.stirred = []
 
 
-def _change(flat: Tensor, seed: int) -> tuple[Tensor, Tensor]:
+def _change(flat: Tensor, seed: int, wanted: int) -> tuple[Tensor, Tensor]:
     """Give some elements the values of others; where, and what was there."""
-    at, source = (places.to(flat.device) for places in _places(flat.numel(), seed))
+    at, source = (places.to(flat.device) for places in _places(flat.numel(), seed, wanted))
     before = flat[at]
     flat[at] = flat[source]
     return at, before
 
 
-def _places(count: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Two lists of places of a flat tensor, all distinct."""
+def _elements(values: Tensor) -> list[str]:
+    rows = values.cpu().contiguous().view(-1, 1).view(torch.uint8)
+    return [bytes(row).hex() for row in rows.tolist()]
+
+
+def _places(count: int, seed: int, wanted: int) -> tuple[Tensor, Tensor]:
+    """Two lists of `wanted` places of a flat tensor, or fewer, all distinct."""
     generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randint(count, (4 * CHANGED,), generator=generator)
+    drawn = torch.randint(count, (4 * wanted,), generator=generator)
     distinct = torch.tensor(sorted(set(drawn.tolist())))
     order = distinct[torch.randperm(distinct.numel(), generator=generator)]
-    some = min(CHANGED, order.numel() // 2)
+    some = min(wanted, order.numel() // 2)
     return order[:some], order[some : 2 * some]
 
 

@@ -7,6 +7,7 @@ below twenty times its median, 5 % and more of them is clock, and the status is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 NULL_CALLS = 31
 
 
-def outside_resolution(bench: Bench, subject: str = "kernel", calls: int = NULL_CALLS) -> Resolution:
-    """Median and 95th percentile of null calls in the worker that runs `subject`, in microseconds."""
-    taken = [bench.null_us(subject) for _ in range(calls)]
+def outside_resolution(
+    bench: Bench, change: Callable[[int], None] | None = None, calls: int = NULL_CALLS
+) -> Resolution:
+    """Median and 95th percentile of null calls in the worker that runs the kernel, in microseconds.
+
+    `change` is what is done under the clock before each call.
+    """
+    taken = [bench.null_us("kernel", change) for _ in range(calls)]
     return Resolution(float(np.median(taken)), float(np.quantile(taken, 0.95)))

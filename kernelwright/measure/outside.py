@@ -71,17 +71,21 @@ class OutsideClock:
 
     def resolution(self) -> Resolution:
         """Cost of a call that does nothing, in the worker that runs the kernel."""
-        return outside_resolution(self._bench)
+        found = outside_resolution(self._bench, self._witness.change)
+        self._witness.restore(self._bench.candidate.pid)
+        return found
 
     def facts(self) -> dict[str, Any]:
         """How calls were made."""
         return {"flush": "read", "cores": list(self._bench.cores)}
 
+    def _worker(self, subject: str) -> Worker:
+        return self._bench.candidate if subject == "kernel" else self._bench.opponents
+
     def _prefault(self, subject: str, slots: int) -> None:
-        worker, between = self._bench.candidate, 0
+        worker, between = self._worker(subject), 0
         if subject != "kernel":
             problem = self._bench.problem
-            worker = self._bench.opponents
             between = min(problem.graph_bytes or 0, 2 * (problem.compulsory_bytes or 0))
         wanted = sum(self._sizes) * (slots + 2) + between
         self._ask(worker, "prefault", nbytes=min(wanted, MAX_PREFAULT_BYTES))
@@ -100,9 +104,11 @@ class OutsideClock:
 
     def _timed(self, name: str, slot: str, positions: Sequence[Position]) -> float:
         self._bench.flush(name)
-        report = self._bench.timed(name, slot, positions, spoil=name == "kernel")
+        kernel = name == "kernel"
+        report = self._bench.timed(name, slot, positions, self._witness.change, spoil=kernel)
         if report.us is None:
             raise CandidateFailed(report.failure or Failure("safety", f"{name} gave no time"))
-        if name == "kernel":
+        self._witness.restore(self._worker(name).pid)
+        if kernel:
             self._witness.add(slot, positions, report.samples)
         return report.us

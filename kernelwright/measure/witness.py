@@ -42,6 +42,12 @@ class Witness:
         """A round on `slot` begins: where to look in outputs of these sizes."""
         return secret_positions(output_bytes, item_bytes)
 
+    def change(self, pid: int) -> None:
+        """The clock has started for the process with this number."""
+
+    def restore(self, pid: int) -> None:
+        """It has stopped."""
+
     def end(self) -> None:
         """The last round has ended."""
 

@@ -95,15 +95,18 @@ class Campaign:
 
     def _first_confirmed(self, candidates: Sequence[Trial]) -> Trial | None:
         for number, candidate in enumerate(candidates):
-            self.tell({"stage": "final", "message": f"judging kernel {number + 1} in full, on fresh draws"})
-            trial = self._final(candidate)
+            trial = self._final(candidate, f"judging kernel {number + 1} in full, on fresh draws")
             if trial is not None:
                 return trial
         return None
 
-    def _final(self, candidate: Trial) -> Trial | None:
+    def _final(self, candidate: Trial, said: str) -> Trial | None:
+        self.tell({"stage": "final", "message": said})
+        kernel, made = candidate.kernel, candidate.evaluation.build
         try:
-            evaluation = self.session.final(candidate.kernel, candidate.evaluation.build)
+            evaluation = self.session.final(
+                kernel, made, lambda what: self.tell({"stage": "final", "message": f"{said}: {what}"})
+            )
         except KernelwrightError as error:
             self.notes.append(f"the final judgement of {candidate.id} failed: {first_line(error)}")
             return None
@@ -114,8 +117,8 @@ class Campaign:
         if cost_of(evaluation) is not None:
             return trial
         reason = evaluation.verdict.reason if evaluation.verdict else None
-        said = f"{reason.gate}: {reason.message}" if reason else "no verdict"
-        self.notes.append(f"{candidate.id} passed the quick gates and failed in full: {said}")
+        why = f"{reason.gate}: {reason.message}" if reason else "no verdict"
+        self.notes.append(f"{candidate.id} passed the quick gates and failed in full: {why}")
         return None
 
     def _remembered(self, proposals: Proposals) -> list[Choice]:

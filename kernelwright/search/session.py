@@ -6,7 +6,7 @@ bench with fresh draws, beside all baselines that come near the strongest, in se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -34,6 +34,14 @@ ANTICIPATED_BYTES = 512 << 20
 once, on a CPU; each holds a few times as much."""
 
 
+OnStage = Callable[[str], None]
+"""Hears what begins."""
+
+
+def _unheard(what: str) -> None:
+    """Nobody waits."""
+
+
 @dataclass(frozen=True)
 class Session:
     """One problem on one target, ready to judge kernels."""
@@ -49,7 +57,11 @@ class Session:
 
     @classmethod
     def open(
-        cls, bench: Bench, *, frozen_weights: bool = False, prestarted: Prestarted | None = None
+        cls,
+        bench: Bench,
+        on_stage: OnStage = _unheard,
+        frozen_weights: bool = False,
+        prestarted: Prestarted | None = None,
     ) -> Session:
         """Make all baselines that can be made, and rank them in a quick pass.
 
@@ -57,9 +69,11 @@ class Session:
         made (on CUDA each when it is wanted, because memory is short), so that no search waits for them.
         """
         slots = Slots(bench)
+        on_stage("measuring what this machine can do")
         ceilings(bench.target, worker=bench.reference)
-        ranked = _ranked(bench, slots, prestarted)
+        ranked = _ranked(bench, slots, prestarted, on_stage)
         if bench.device == "cpu":
+            on_stage("computing what is right in float64")
             slots.expect()
         return cls(bench.problem, bench.target, slots, ranked, frozen_weights, prestarted)
 
@@ -84,7 +98,7 @@ class Session:
             frozen_weights=self.frozen_weights,
         )
 
-    def final(self, kernel: Kernel, build: Build) -> Evaluation:
+    def final(self, kernel: Kernel, build: Build, on_stage: OnStage = _unheard) -> Evaluation:
         """Judge in full, in fresh processes and on fresh draws, beside all opponents.
 
         On a CPU this takes the search's bench, whose reference's process no candidate has entered; on CUDA
@@ -100,6 +114,7 @@ class Session:
                 build=build,
                 baselines=self.opponents,
                 frozen_weights=self.frozen_weights,
+                on_stage=on_stage,
             )
 
     @contextmanager
@@ -120,17 +135,22 @@ class Session:
             yield bench
 
 
-def _ranked(bench: Bench, slots: Slots, prestarted: Prestarted | None) -> tuple[Ranked, ...]:
+def _ranked(
+    bench: Bench, slots: Slots, prestarted: Prestarted | None, on_stage: OnStage
+) -> tuple[Ranked, ...]:
     clock: ClockName = "outside" if bench.target.name == "cpu" else "events"
     drawn = slots.timed()
     reasons = applicable(bench.problem, bench.target.name, clock)
     if prestarted is not None:
         prestarted.compile(bench, [name for name, reason in reasons.items() if reason is None])
     for name in BASELINES[bench.target.name]:
-        reasons[name] = reasons[name] or bench.baseline(name)
+        if reasons[name] is None:
+            on_stage(f"compiling {name}" if name.startswith("compile") else f"warming up {name}")
+            reasons[name] = bench.baseline(name)
     if prestarted is not None:
         prestarted.settle()
     ready = [name for name, reason in reasons.items() if reason is None]
+    on_stage("ranking baselines")
     stopwatch, refused = stopwatch_for(bench, ready, drawn)
     reasons |= refused
     timed = rank(stopwatch, [name for name in ready if name not in refused], drawn)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -100,6 +101,12 @@ class Case:
     """Draws on the bench."""
     not_checked: list[str] = field(default_factory=list)
     """What a gate left out, in words; ends in the verdict."""
+    on_stage: Callable[[str], None] | None = None
+
+    def begins(self, what: str) -> None:
+        """Tell whoever waits what is looked at now."""
+        if self.on_stage is not None:
+            self.on_stage(what)
 
     @property
     def drawn(self) -> Slots:

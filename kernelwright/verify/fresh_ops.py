@@ -19,7 +19,7 @@ from torch import Tensor
 from kernelwright.core.errors import ProblemError
 from kernelwright.execute.reports import Position
 from kernelwright.execute.state import bench_state
-from kernelwright.execute.stir import settle, stir
+from kernelwright.execute.stir import changes, settle, stir
 from kernelwright.verify.compare import expectations, outputs_follow_state
 from kernelwright.verify.expectation import Expectation, cut
 from kernelwright.verify.judge import judge
@@ -45,21 +45,22 @@ def freshen(state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes:
     kept = expectations(state, slot)[: len(bench.problem.outputs)]
     why = _fixed(state) or ("" if stir(state, slot=slot, seed=seed) else "no input can be changed")
     if why:
-        return {"stirred": False, "why": why, "at": []}
+        return _unchanged(why)
     try:
         bench.reference.reset()
         args = bench.slot(slot).args
         now = seeded(0, lambda: bench.reference.forward(args)[: len(kept)])
     except ProblemError as error:
         settle(state, slot=slot)
-        return {"stirred": False, "why": f"with changed inputs the {error}", "at": []}
+        return _unchanged(f"with changed inputs the {error}")
     state["fresh"] = now = [each.detach().contiguous().view(-1) for each in now]
     at = [
         _around(number, place, was, nbytes)
         for number, (was, new) in enumerate(zip(kept, now, strict=True))
         for place in _drawn(_moved(was, new), pieces)
     ]
-    return {"stirred": True, "why": "" if at else "no output moved with the inputs", "at": at}
+    why = "" if at else "no output moved with the inputs"
+    return {"stirred": True, "why": why, "at": at, "changes": changes(state, slot=slot)}
 
 
 def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -81,6 +82,10 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
             first = sample["first"] // piece.eager.element_size()
             wrong += _stale(data, fresh[number][first : first + data.numel()], piece)
     return {"compared": len(samples), "wrong": wrong}
+
+
+def _unchanged(why: str) -> dict[str, Any]:
+    return {"stirred": False, "why": why, "at": [], "changes": []}
 
 
 def calm(state: dict[str, Any], *, slot: str) -> None:

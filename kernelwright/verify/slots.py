@@ -9,7 +9,6 @@ judgement takes a fresh bench, and so fresh draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,13 +161,21 @@ class Slots:
         return rows
 
     def freshen(self, name: str, pieces: int, nbytes: int) -> dict[str, Any]:
-        """Contents of a slot that no call has met, in every process; where outputs moved (`fresh_ops`)."""
+        """Contents of a slot that no call has met; where outputs moved, and what changed (`fresh_ops`).
+
+        Processes that are timed are left as they are, and say at which addresses (`inputs`) they have them.
+        """
         seed = self._seeds.fresh()
         found: dict[str, Any] = self._compare(
             "freshen", _FRESH, slot=name, seed=seed, pieces=pieces, nbytes=nbytes
         )
+        found["inputs"] = {}
         if found["stirred"]:
-            self._elsewhere("stir", slot=name, seed=seed)
+            bench, where = self.bench, {"slot": name}
+            found["inputs"] = {
+                bench.opponents.pid: self._ask(bench.opponents, _STIR + "addresses", where),
+                bench.candidate.pid: self._inspect("addresses", _STIR, **where),
+            }
         return found
 
     def compare_fresh(self, name: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -177,11 +184,9 @@ class Slots:
         return found
 
     def settle(self) -> None:
-        """Contents of all slots as they were drawn. A lost process has them so when it is replaced."""
+        """Contents of all slots in the reference's process as they were drawn."""
         for name in self._here.drawn:
             self._reference_call("calm", _FRESH, {"slot": name})
-            with suppress(Rejected):
-                self._elsewhere("settle", slot=name)
 
     def outputs(self, name: str) -> list[list[int]]:
         """Checksums of the outputs that lie in a slot, in the candidate's process."""
@@ -281,12 +286,6 @@ class Slots:
             self.bench.draw(name, seed, draw)
             self._here.drawn[name] = (seed, draw)
         return name
-
-    def _elsewhere(self, function: str, **parameters: Any) -> None:
-        """Do to a slot in the other processes what was done in the reference's."""
-        self._inspect(function, _STIR, **parameters)
-        if self.bench.opponents not in (self.bench.reference, self.bench.candidate):
-            self._ask(self.bench.opponents, _STIR + function, parameters)
 
     def _inspect(self, function: str, module: str = _INSPECT, **parameters: Any) -> Any:
         try:

@@ -18,7 +18,7 @@ ROWS: list[set[str]] = [
     {"verify", "propose"},
     {"evaluate"},
     {"search"},
-    {"optimize"},
+    {"optimize", "load"},
     {"integrate", "suites", "analysis"},
     {"train"},
     {"workloads"},

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import torch
 
+import kernelwright as kw
 from kernelwright.core.errors import ProblemError, UsageError
+from kernelwright.core.verdict import GateResult, Verdict
 from kernelwright.measure.baselines import BASELINES
 from kernelwright.measure.stopping import RULES, Rule
 from kernelwright.optimize import Result, optimize
@@ -72,6 +74,47 @@ def test_the_module_computes_what_the_original_does(
         torch.testing.assert_close(module(x[:5]), module.original(x[:5]))
         torch.testing.assert_close(module(x.double()), module.original(x.double()))
     assert module.served == 2, module.passed_on
+
+
+def test_a_kept_trial_is_loaded_into_its_module_or_another(
+    result: tuple[Result, Path, list[dict[str, Any]]],
+) -> None:
+    found, ledger, _ = result
+    x = torch.randn(96, 250)
+    mine = type(found.module.original)(250)
+    with JsonLinesStore.open(ledger) as store, torch.no_grad():
+        best = found.report["best"]["trial"]
+        for module in (kw.load(best, store=store), kw.load(best[:8], mine, store=store)):
+            module(x)
+            torch.testing.assert_close(module(x), module.original(x))
+            assert module.served == 1, module.passed_on
+        assert module.original is mine
+        with pytest.raises(UsageError, match="no trial 't-nowhere'"):
+            kw.load("t-nowhere", store=store)
+
+
+def test_a_kernel_that_was_refused_is_not_loaded(
+    result: tuple[Result, Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    found, ledger, _ = result
+    with JsonLinesStore.open(ledger) as store:
+        run, trial = store.run(found.run_id), next(iter(store.trials(run=found.run_id)))
+    gate = GateResult(name="numeric", status="fail", kind="precision", message="far off")
+    verdict = Verdict.of([gate], "quick", run.problem.contract_version, [])
+    refused = trial.model_copy(
+        update={"id": "t-refused", "evaluation": trial.evaluation.model_copy(update={"verdict": verdict})}
+    )
+    with JsonLinesStore.open(tmp_path / "refused.jsonl") as store:
+        store.add_run(run)
+        store.add_trial(refused)
+        with pytest.raises(UsageError, match="not accepted: far off"):
+            kw.load("t-refused", store=store)
+
+
+def test_a_result_says_in_one_line_what_was_found(result: tuple[Result, Path, list[dict[str, Any]]]) -> None:
+    best = result[0].report["best"]
+    assert str(result[0]).startswith(f"problem on cpu: {best['status']}, ")
+    assert "report" not in repr(result[0]) and "\n" not in str(result[0])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,9 +11,14 @@ import torch
 from test_execute_stir import add, add_in_place, held, opened
 from torch import Tensor
 
+from kernelwright.core.target import Target
+from kernelwright.execute.bench import Bench
 from kernelwright.execute.state import bench_state
+from kernelwright.problems import load_problem
 from kernelwright.verify import fresh_ops
+from kernelwright.verify.fresh import FreshContents
 from kernelwright.verify.fresh_ops import compare_fresh, freshen
+from kernelwright.verify.slots import Slots
 
 BYTES = 64
 
@@ -91,3 +97,36 @@ def test_a_reference_that_refuses_changed_inputs_is_timed_on_those_that_were_dra
 
 def refuses(x: Tensor, y: Tensor) -> Tensor:
     raise ValueError("x must be sorted")
+
+
+def tensor_bytes(state: dict[str, Any], slot: str) -> list[str]:
+    """Worker side: the contents of a slot, in hexadecimal."""
+    return [bytes(each.view(-1).view(torch.uint8).tolist()).hex() for each in held_in(state, slot)]
+
+
+def held_in(state: dict[str, Any], slot: str) -> list[Tensor]:
+    return list(bench_state(state).slot(slot).args)
+
+
+def test_a_candidate_meets_new_contents_only_while_its_clock_runs() -> None:
+    problem = load_problem(add, (torch.randn(64, 33), torch.randn(64, 33)))
+    with Bench.open(problem, problem.base, Target.parse("cpu")) as bench:
+        slots = Slots(bench)
+        (slot, *_), witness = slots.timed(), FreshContents(slots)
+        look = partial(bench.candidate.call, "test_verify_fresh:tensor_bytes", slot=slot)
+        truth = partial(bench.reference.call, "test_verify_fresh:tensor_bytes", slot=slot)
+        drawn = look()
+        positions = witness.before(slot, [64 * 33 * 4], [4])
+        assert len(positions) > 4
+        assert look() == drawn != truth()
+        witness.change(bench.candidate.pid)
+        assert look() == truth() != drawn
+        witness.restore(bench.candidate.pid)
+        assert look() == drawn
+        witness.change(bench.opponents.pid)
+        witness.restore(bench.opponents.pid)
+        witness.add(slot, positions, [None] * len(positions))
+        witness.end()
+        slots.settle()
+        assert truth() == drawn
+        assert (witness.rounds, witness.moved, witness.unread) == (1, 1, len(positions))
