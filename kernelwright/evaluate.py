@@ -1,6 +1,6 @@
 """`evaluate`: one kernel on one problem, from sources to verdict and measurement.
 
-    form ▶ build ▶ contract ▶ numeric ▶ repeat ▶ measure ▶ timed ▶ floor
+    form ▶ build ▶ contract ▶ numeric ▶ repeat ▶ measure ▶ timed ▶ floor ▶ sanitize
 
 Search, command line, studio and suites all call this function; it knows nothing of them. The first
 gate that fails ends the evaluation: a bad kernel is data, and what was not looked at is said.
@@ -28,6 +28,7 @@ from kernelwright.measure.floors import reporting_floor_us
 from kernelwright.measure.paired import Claim
 from kernelwright.measure.stopping import RULES
 from kernelwright.measure.stopwatch import ClockName
+from kernelwright.sandbox import Limits
 from kernelwright.verify.base import GATES, Case, Rejected, run_gate
 from kernelwright.verify.fresh import FreshContents
 
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
     from kernelwright.verify.slots import Slots
 
-FIRST, BEFORE, AFTER = ("form", "build"), ("contract", "numeric", "repeat"), ("timed", "floor")
+TIMEOUT_S, OPEN_TIMEOUT_S = 20.0, 300.0
+"""Longest that one action of a kernel may take; an open one may compile what it runs."""
+OPEN_PROCESSES = 64
+"""Child processes that an open kernel may have at once."""
+FIRST, BEFORE, AFTER = ("form", "build"), ("contract", "numeric", "repeat"), ("timed", "floor", "sanitize")
 """Gates without a bench, before the measurement, and after it."""
 
 
@@ -106,7 +111,10 @@ def _on_bench(case: Case, slots: Slots | None) -> Iterator[None]:
     from kernelwright.verify.slots import Slots
 
     require_device(case.target)
-    with Bench.open(case.problem, case.problem.base, case.target) as bench:
+    own = case.kernel.trust == "open"  # brings its own compilers, perhaps
+    limits = Limits.candidate(processes=OPEN_PROCESSES) if own else None
+    patience_s = OPEN_TIMEOUT_S if own else TIMEOUT_S
+    with Bench.open(case.problem, case.problem.base, case.target, limits, timeout_s=patience_s) as bench:
         case.slots = Slots(bench)
         yield
 
@@ -141,7 +149,8 @@ def _measured(
     except Rejected as error:
         return [_failed_timing(error.kind, str(error))]
     finally:
-        slots.settle()
+        if case.witness is not None:
+            slots.settle()
     return []
 
 

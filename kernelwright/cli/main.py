@@ -29,6 +29,7 @@ COMMANDS = {
     "optimize": "Find a faster kernel for a computation, and prove it.",
     "diagnose": "Say where the time goes and what a perfect kernel could gain, before any search.",
     "verify": "Judge a kernel: is it right, is it as precise, how fast is it.",
+    "audit": "Judge a collection of published kernels: what holds up, and why the rest does not.",
     "show": "Show one trial: kernel, verdict, measurement.",
     "report": "List runs and their best kernels.",
     "doctor": "Say what this machine has: targets, languages, sandbox, store.",

@@ -140,6 +140,25 @@ def print_verdict(found: dict[str, Any]) -> None:
         out.print(Text(f"not checked: {item}", style="yellow"))
 
 
+def print_audit(found: dict[str, Any]) -> None:
+    """A row for each candidate, then the counts."""
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("candidate", "verdict", "kind", "over the strongest", "95 % interval", "status or reason"):
+        table.add_column(name, overflow="fold", justify="right" if name[0] in "o9" else "left")
+    for row in found["rows"]:
+        reason = row["reason"] or {}
+        table.add_row(
+            Text(row["name"]), _status(row["verdict"]), reason.get("kind", ""), _ratio(row.get("speedup")),
+            _interval(row.get("speedup_ci"), ".3f"), Text(reason.get("message") or row.get("status") or ""),
+        )  # fmt: skip
+    out.print(table)
+    kinds = ", ".join(f"{count} for {kind}" for kind, count in found["rejected"].items())
+    rejected = f"{sum(found['rejected'].values())} rejected" + (f" ({kinds})" if kinds else "")
+    unjudged = f"{found['unjudged']} could not be judged"
+    out.print(f"{found['candidates']} candidates: {found['accepted']} accepted, {rejected}, {unjudged}")
+
+
 def _grouped(items: list[str]) -> list[str]:
     """The same, with all gates that were not reached in one line."""
     missed = [item.removesuffix(": not reached") for item in items if item.endswith(": not reached")]

@@ -232,8 +232,9 @@ class Bench:
 
     def load(self, kernel: Kernel, build: Build) -> None:
         """Load a kernel in place of the one before; CandidateFailed if it does not load or fit."""
+        self._workers.admits(kernel)
         self._revive()
-        self._workers.begin()
+        self._workers.begin(kernel)
         self._workers.act("load", kernel=kernel.model_dump(mode="json"), build=build.model_dump(mode="json"))
 
     def unload(self) -> None:

@@ -20,6 +20,7 @@ from kernelwright.core.problem import Problem, Workload
 from kernelwright.execute import arena, device_arena
 from kernelwright.execute.baselines import BaselineUnavailable, make_baseline
 from kernelwright.execute.flush import Flusher
+from kernelwright.execute.open_runner import OpenRunner
 from kernelwright.execute.reports import KernelFault, KernelRefused, PlanRefused
 from kernelwright.execute.runner import Runner
 from kernelwright.execute.spoil import spoil
@@ -123,7 +124,11 @@ def load(state: State, *, kernel: Reply, build: Reply) -> Reply:
 
     def work() -> Reply:
         parsed, made = Kernel.model_validate(kernel), Build.model_validate(build)
-        bench.runner = Runner(parsed, made, bench.problem, bench.axes, bench.device)
+        bench.runner = (
+            Runner(parsed, made, bench.problem, bench.axes, bench.device)
+            if parsed.trust == "sealed"
+            else OpenRunner(parsed, made, bench.reference, bench.results())
+        )
         bench.kernel, bench.build = parsed, made
         return {}
 
@@ -181,7 +186,7 @@ def run(state: State, *, slot: str, poison: bool) -> Reply:
         elapsed = (time.perf_counter_ns() - start) / 1e3
         outputs = len(bench.problem.outputs)
         place.outputs = [*results[:outputs], *(tensor.clone() for tensor in results[outputs:])]
-        names = runner.promises.results
+        names = runner.results
         return {
             "elapsed_us": elapsed,
             "tensors": [_describe(*pair) for pair in zip(names, place.outputs, strict=True)],

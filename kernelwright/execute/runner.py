@@ -74,6 +74,11 @@ class Runner:
         self._adopted = _adoptable(self.plan, self._run)
         self._adopted_in_prepare = _adoptable(self.plan, self._prepare)
 
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Names of what `run` returns."""
+        return self.promises.results
+
     def prepare(self, weights: Mapping[str, torch.Tensor]) -> float:
         """Take these weights and run the plan's `prepare` steps; microseconds that it took.
 

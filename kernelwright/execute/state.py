@@ -13,11 +13,10 @@ from kernelwright.core.expr import evaluate
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.execute.baselines import Baseline
+from kernelwright.execute.layout import ResultLayout
+from kernelwright.execute.open_runner import OpenRunner
 from kernelwright.execute.runner import Runner
 from kernelwright.problems.reference import Reference
-
-ResultLayout = list[tuple[str, torch.dtype, tuple[int, ...]]]
-"""Name, element type and shape of each result, outputs first."""
 
 
 @dataclass
@@ -63,7 +62,7 @@ class BenchState:
     workload: Workload
     device: str
     reference: Reference
-    runner: Runner | None = None
+    runner: Runner | OpenRunner | None = None
     kernel: Kernel | None = None
     build: Build | None = None
     slots: dict[str, Slot] = field(default_factory=dict)
@@ -82,7 +81,7 @@ class BenchState:
             raise UsageError(f"slot '{name}' is empty; draw into it first ({did_you_mean(name, self.slots)})")
         return self.slots[name]
 
-    def loaded(self) -> Runner:
+    def loaded(self) -> Runner | OpenRunner:
         """The runner of the loaded kernel; UsageError if there is none."""
         if self.runner is None:
             raise UsageError("no kernel is loaded; load one first")

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelwright.core.errors import EnvironmentFault, KernelwrightError
+from kernelwright.core.kernel import Kernel
 from kernelwright.core.target import Target
 from kernelwright.execute.arena import Arena
 from kernelwright.execute.faults import failure_of, our_error
@@ -50,6 +51,8 @@ class Workers:
         """Whether a candidate's code is in its worker, and so to blame for what happens there."""
         self.lost = False
         """Whether the candidate's worker can no longer be trusted."""
+        self.opened: str | None = None
+        """Hash of the open kernel whose Python has run in the candidate's process."""
         self.failure: Failure | None = None
         """How the candidate that was loaded last failed."""
         self.arena: Arena | None = None
@@ -89,7 +92,7 @@ class Workers:
 
         `compiles`: baselines will be compiled in it. The reference's process stays.
         """
-        self.loaded = self.lost = False
+        self.loaded, self.lost, self.opened = False, False, None
         if self.target.name == "cpu":
             return self.adopt(self.for_baselines("baselines", compiles=compiles))
         self._replace()
@@ -97,13 +100,13 @@ class Workers:
 
     def renew(self) -> None:
         """A fresh process for the candidate alone, with nothing opened in it."""
-        self.loaded = self.lost = False
+        self.loaded, self.lost, self.opened = False, False, None
         self._replace()
 
     def adopt(self, worker: Worker, partner: Worker | None = None) -> list[Worker]:
         """Take fresh processes, begun by `standby` or on a CPU by `for_baselines` and `for_kernels`; what
         `restart` would say."""
-        self.loaded = self.lost = False
+        self.loaded, self.lost, self.opened = False, False, None
         self.candidate.stop()
         if self.target.name != "cpu":
             self.candidate = worker
@@ -147,7 +150,7 @@ class Workers:
         """
         if not self.lost and self.candidate.alive:
             return False
-        self.lost = self.loaded = False
+        self.loaded, self.lost, self.opened = False, False, None
         self._replace()
         names = ("problem", "kernel", "build")
         rows = {
@@ -205,9 +208,14 @@ class Workers:
         """Call a function of `ops`; whatever the worker's errors are, they pass."""
         return worker.call(f"{OPS}:{op}", timeout_s=timeout_s, **parameters)
 
-    def begin(self) -> None:
+    def admits(self, kernel: Kernel) -> None:
+        """Give up the candidate's worker if another open kernel's Python has run there."""
+        self.lost = self.lost or self.opened not in (None, kernel.hash)
+
+    def begin(self, kernel: Kernel) -> None:
         """From now on a new candidate is to blame."""
         self.loaded, self.failure = True, None
+        self.opened = kernel.hash if kernel.trust == "open" else None
         if self.target.name == "cuda" and not self._standing_by:
             self._standing_by.append(standby("candidate"))
 

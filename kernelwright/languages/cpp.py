@@ -41,6 +41,7 @@ OPTIONS = (
     r"-march=(native|x86-64-v[234])",
     r"-f(no-)?(unroll-loops|tree-vectorize|prefetch-loop-arrays|schedule-insns2?|inline-functions)",
     r"-fvect-cost-model=(unlimited|dynamic|cheap|very-cheap)",
+    r"-fsanitize=address,undefined|-fno-sanitize-recover=all|-fno-omit-frame-pointer|-g1",
 )
 """Patterns of what `Kernel.options` may hold."""
 PROBE = (

@@ -43,8 +43,8 @@ def status_of(
 ) -> Status:
     """The status of a kernel with these speed-ups, one for each baseline.
 
-    `floor_share` is the reporting floor over the kernel's time, `resolved` whether its time is above
-    what the clock can resolve.
+    `floor_share` is the reporting floor over the kernel's time, `resolved` whether the clock can tell
+    the kernel's time from the strongest baseline's.
     """
     if degenerate:
         return "degenerate"

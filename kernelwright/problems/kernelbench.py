@@ -69,6 +69,10 @@ class KernelBenchOrigin:
         """Text of each value that `get_init_inputs` returns."""
         return tuple(literal_text(value) for value in self._init_inputs(self._run({})))
 
+    def init_values(self, axes: Mapping[str, int]) -> list[Any]:
+        """What `get_init_inputs` returns."""
+        return self._init_inputs(self._run(axes))
+
     def module(self, axes: Mapping[str, int]) -> Callable[..., Any]:
         """`Model(*get_init_inputs())`."""
         namespace = self._run(axes)

@@ -69,6 +69,10 @@ class ExampleOrigin:
         """Not known for an object that exists."""
         return ()
 
+    def init_values(self, axes: Mapping[str, int]) -> list[Any]:
+        """None: how the object was made is not known."""
+        return []
+
     def module(self, axes: Mapping[str, int]) -> Callable[..., Any]:
         """A fresh copy of the reference on the device of the context; the same at all sizes."""
         made = self._fresh()

@@ -40,6 +40,10 @@ class Origin(Protocol):
         """Text of each argument of the model's constructor."""
         ...
 
+    def init_values(self, axes: Mapping[str, int]) -> list[Any]:
+        """Arguments of the model's constructor at these sizes, drawn from the context's generator."""
+        ...
+
     def module(self, axes: Mapping[str, int]) -> Callable[..., Any]:
         """The reference at these sizes, on the device of the context."""
         ...

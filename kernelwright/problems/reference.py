@@ -34,6 +34,7 @@ class Reference:
         self.workload = workload
         self.device = device
         self._origin = origin
+        self._seed = weights_seed
         with running(problem.name), placed(device, weights_seed):
             self.module: Callable[..., Any] = origin.module(workload.axes)
         if isinstance(self.module, torch.nn.Module):
@@ -54,6 +55,14 @@ class Reference:
         """The reference at `workload` (the base one by default); sets torch's numeric flags."""
         apply_flags(problem.flags)
         return cls(problem, workload or problem.base, torch.device(device), origin_of(problem), weights_seed)
+
+    def like(self, make: Callable[..., Any]) -> Any:
+        """What `make` gives for the model's constructor arguments, under its seed and in its mode."""
+        with placed(self.device, self._seed):
+            made = make(*self._origin.init_values(self.workload.axes))
+        if isinstance(made, torch.nn.Module):
+            made.to(self.device).train(self.problem.mode == "train")
+        return made
 
     def draw(self, seed: int, draw: str = "file") -> list[Any]:
         """Arguments as `forward` takes them, on the device; the same for the same seed.

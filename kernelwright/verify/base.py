@@ -57,6 +57,7 @@ GATES: Registry[type[Gate]] = Registry(
         "repeat": "kernelwright.verify.repeat:RepeatGate",
         "timed": "kernelwright.verify.timed:TimedGate",
         "floor": "kernelwright.verify.floor:FloorGate",
+        "sanitize": "kernelwright.verify.sanitize:SanitizeGate",
     },
 )
 

@@ -151,9 +151,24 @@ def test_a_measurement_has_samples_intervals_status_and_method():
     assert [one["discarded"] for one in found.environment["series"]] == [0, 0]
 
 
-def test_below_the_clock_nothing_is_won():
-    means = {"kernel": 10.0, "eager": 300.0, "compile": 150.0}
-    assert measured(means, null_us=1.0).status == "unresolved"
+@pytest.mark.parametrize(
+    ("kernel", "compiled", "status"),
+    [
+        (10.0, 15.0, "unresolved"),
+        (10.0, 29.0, "unresolved"),
+        (10.0, 150.0, "won"),
+        (150.0, 10.0, "behind"),
+        (10.0, 10.0, "unresolved"),
+        (100.0, 100.0, "at_floor"),
+    ],
+)
+def test_of_calls_below_the_clock_only_a_difference_above_it_can_be_told(kernel, compiled, status):
+    """The clock costs 1 us and resolves 20."""
+    means = {"kernel": kernel, "eager": 300.0, "compile": compiled}
+    found = measured(means, null_us=1.0, processes=3, floor_us=kernel)
+    assert found.status == status, found.status_reason
+    if status == "unresolved":
+        assert "tells nothing below 20 us" in found.status_reason
 
 
 def test_a_degenerate_task_wins_nothing():

@@ -1,0 +1,149 @@
+"""Runs an open kernel in this process: its own Python, on the reference's weights.
+
+    runner = OpenRunner(kernel, build, reference, layout)
+    runner.prepare(weights)           # makes ModelNew, the first time
+    outputs = runner.run(args)        # outputs, then mutated tensors, in the problem's order
+
+`ModelNew` is made as the reference's model is, with the same constructor arguments under the same seed.
+Its weights then *are* the reference's tensors, not copies: what changes there changes here. Nothing that
+runs here is believed: answers are compared in another process, and the clock is outside.
+
+Not covered: kernels on a GPU, where one context would hold the candidate's Python and the judge's events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from kernelwright.core.errors import boundary
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.execute.contract import check_domain
+from kernelwright.execute.layout import ResultLayout
+from kernelwright.execute.reports import KernelRefused, PlanRefused
+from kernelwright.graph.capture import module_tensors
+from kernelwright.problems.reference import Reference
+
+ENTRY = "ModelNew"
+_POISON = 0xFF
+
+
+class OpenRunner:
+    """One open kernel at the point of its reference."""
+
+    def __init__(self, kernel: Kernel, build: Build, reference: Reference, layout: ResultLayout) -> None:
+        """PlanRefused or KernelRefused if it cannot run here."""
+        problem = reference.problem
+        if build.status != "built" or build.artifact is None:
+            raise PlanRefused(f"the build of kernel {build.kernel} {build.status}; it cannot run")
+        check_domain(kernel.domain, {**problem.axis_sizes, **reference.workload.axes})
+        self.problem = problem
+        self.results = tuple(name for name, _, _ in layout)
+        self._reference = reference
+        self._layout = layout
+        self._path = Path(build.artifact)
+        self._model: Any = None
+
+    def prepare(self, weights: Mapping[str, torch.Tensor]) -> float:
+        """Make `ModelNew` on these weights, if it is not made yet; 0.0: it has no separate preparation."""
+        if self._model is None:
+            with boundary(KernelRefused, f"{ENTRY}(*get_init_inputs()) raises"):
+                self._model = self._reference.like(_entry(self._path))
+            _share(self._model, weights)
+        return 0.0
+
+    def run(self, args: Sequence[Any], *, poison: bool = False) -> list[torch.Tensor]:
+        """What it returns for `args`, then the mutated tensors. KernelRefused where it raises or returns
+        what the problem does not promise. `poison` fills memory that it may be given for its outputs."""
+        if poison:
+            _poison(self._layout)
+        with torch.no_grad(), boundary(KernelRefused, f"{ENTRY}.forward raises"):
+            returned = self._model(*args)
+        outputs = [leaf for leaf in pytree.tree_leaves(returned) if isinstance(leaf, torch.Tensor)]
+        held = {**self._reference.inputs(args), **self._reference.weights()}
+        self._check(outputs, held)
+        return [*(each.contiguous() for each in outputs), *(held[name] for name in self.problem.mutated)]
+
+    def close(self) -> None:
+        """Let go of the model."""
+        self._model = None
+
+    def _check(self, outputs: Sequence[torch.Tensor], held: Mapping[str, torch.Tensor]) -> None:
+        """Plain tensors in memory of their own, as many as the problem has."""
+        wanted = self.problem.outputs
+        if len(outputs) != len(wanted):
+            raise KernelRefused(f"{len(outputs)} tensors come back; the problem has {len(wanted)}")
+        fixed = {name: each for name, each in held.items() if name not in self.problem.mutated}
+        for (_, dtype, shape), spec, output in zip(self._layout, wanted, outputs, strict=False):
+            kind = type(output).__name__
+            if type(output) is not torch.Tensor or output.layout is not torch.strided:
+                raise KernelRefused(f"'{spec.name}' is a {kind} of {output.layout}; give a plain tensor")
+            if output.device != self._reference.device:
+                raise KernelRefused(f"'{spec.name}' is on {output.device}, not {self._reference.device}")
+            if (output.dtype, tuple(output.shape)) != (dtype, shape):
+                given = f"{list(output.shape)} of {output.dtype}"
+                raise KernelRefused(f"'{spec.name}' is {given}; the problem's is {list(shape)} of {dtype}")
+            for name, other in fixed.items():
+                if _storage(output) == _storage(other) and output.numel():
+                    raise KernelRefused(f"'{spec.name}' lies in the memory of '{name}'; give one of its own")
+
+
+def _entry(path: Path) -> Any:
+    """The class `ModelNew` of a source, run as a module of its own."""
+    text = path.read_text(encoding="utf-8")
+    module = types.ModuleType(f"kernelwright_candidate_{hashlib.sha256(text.encode()).hexdigest()[:16]}")
+    module.__file__ = str(path)
+    linecache.cache[module.__file__] = (len(text), None, text.splitlines(keepends=True), module.__file__)
+    sys.modules[module.__name__] = module
+    exec(compile(text, module.__file__, "exec"), module.__dict__)
+    return getattr(module, ENTRY)
+
+
+def _share(model: Any, weights: Mapping[str, torch.Tensor]) -> None:
+    """Let the model's tensors be these: by name, or in order where names differ and all forms agree."""
+    own = module_tensors(model) if isinstance(model, torch.nn.Module) else {}
+    names = dict(zip(weights, weights, strict=True))
+    if not set(weights) <= set(own):
+        names = dict(zip(weights, own, strict=False))
+    forms = {name: (tensor.shape, tensor.dtype) for name, tensor in own.items()}
+    if len(names) < len(weights) or any(
+        forms[names[name]] != (tensor.shape, tensor.dtype) for name, tensor in weights.items()
+    ):
+        given, wanted = ", ".join(own) or "none", ", ".join(weights)
+        raise KernelRefused(
+            f"the weights of {ENTRY} ({given}) are not the reference's ({wanted}); "
+            "call them alike, or make them in the same order and shape"
+        )
+    for name, tensor in weights.items():
+        _put(model, names[name], tensor)
+
+
+def _put(model: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:
+    owner, _, leaf = name.rpartition(".")
+    place = model.get_submodule(owner)
+    if leaf in place._parameters:
+        parameter = place._parameters[leaf]
+        assert parameter is not None
+        parameter.data = tensor
+    elif leaf in place._buffers:
+        place._buffers[leaf] = tensor
+    else:
+        setattr(place, leaf, tensor)
+
+
+def _poison(layout: ResultLayout) -> None:
+    """Write over memory that the allocator will give to outputs next."""
+    for _, dtype, shape in layout:
+        torch.empty(shape, dtype=dtype).view(-1).view(torch.uint8).fill_(_POISON)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

@@ -1,0 +1,1 @@
+"""Lists of problems and candidates, judged one after the other."""

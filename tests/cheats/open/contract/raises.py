@@ -1,0 +1,12 @@
+# rejected (contract): does not run
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(size) + 0.5)
+
+    def forward(self, x):
+        raise ValueError("out of\nluck")

@@ -1,0 +1,111 @@
+"""Audits: what is found in folders and JSON lines, rows and counts, and going on where one stopped."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.core.errors import UsageError
+from kernelwright.core.target import Target
+from kernelwright.measure.baselines import BASELINES
+from kernelwright.suites import audit as audits
+from kernelwright.suites.audit import audit, summary
+from kernelwright.suites.candidates import Candidate, candidates
+
+CHEATS = Path(__file__).parents[1] / "cheats"
+CPU = Target.parse("cpu")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sealed kernels and an open one beside their reference, and something else."""
+    place = tmp_path / "kernels" / "rms"
+    place.mkdir(parents=True)
+    shutil.copy(CHEATS / "problem.py", place / "reference.py")
+    for path in ("honest/other_order.cpp", "answer/constant.cpp", "open/honest/fused.py"):
+        shutil.copy(CHEATS / path, place)
+    (place / "notes.txt").write_text("not a kernel")
+    return tmp_path / "kernels"
+
+
+def test_rows_and_counts(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BASELINES, "cpu", ("eager",))
+    (folder / "rms" / "broken.cpp").write_text("void nothing();")
+    found, heard, ledger = candidates(folder), list[dict[str, Any]](), tmp_path / "out" / "audit.jsonl"
+    assert [one.name for one in found] == [
+        f"rms/{name}" for name in ("broken.cpp", "constant.cpp", "fused.py", "other_order.cpp")
+    ]
+    document = summary(audit(found, CPU, "quick", ledger=ledger, on_row=heard.append))
+    assert [row["verdict"] for row in heard] == ["unjudged", "rejected", "accepted", "accepted"]
+    assert (document["candidates"], document["accepted"], document["unjudged"]) == (4, 2, 1)
+    assert document["rejected"] == {"answer": 1}
+    assert "no function of the form" in heard[0]["reason"]["message"]
+    assert heard[2]["trust"] == "open" and heard[3]["speedup"] > 0
+    assert json.loads(json.dumps(document)) == document
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("judged again")
+
+    monkeypatch.setattr(audits, "evaluate", never)
+    with ledger.open("a") as file:
+        file.write('{"key": "torn')
+    again = summary(audit(candidates(folder), CPU, "quick", ledger=ledger))
+    assert again["rows"] == document["rows"]
+
+
+def test_lines_with_known_and_with_named_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path / "cache"))
+    reference = (CHEATS / "problem.py").read_text()
+    kernel = (CHEATS / "honest" / "other_order.cpp").read_text()
+    opened = (CHEATS / "open" / "honest" / "fused.py").read_text()
+    rows = [
+        {"name": "sealed", "reference": reference, "kernel": kernel},
+        {"ref_code": reference, "custom_code": opened},
+        {"reference": reference, "mine": kernel},
+    ]
+    file = tmp_path / "published.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n\nno json\n[1]\n")
+    found = candidates(file)
+    assert [one.name for one in found] == ["sealed", *(f"published.jsonl:{line}" for line in (2, 3, 5, 6))]
+    assert [bool(one.fault) for one in found] == [False, False, True, True, True]
+    assert found[0].kernel.suffix == ".cpp" and found[0].kernel.read_text() == kernel
+    assert found[1].kernel.suffix == ".py" and Path(found[1].reference).read_text() == reference
+    assert "fields: mine, reference" in found[2].fault
+    named = candidates(file, keys=(None, "mine"))
+    assert [bool(one.fault) for one in named] == [True, True, False, True, True]
+
+
+def test_a_reference_that_does_not_load_is_said_once_for_each_of_its_kernels(tmp_path: Path) -> None:
+    (tmp_path / "problem.py").write_text("import torch\n")
+    found = [Candidate(name, str(tmp_path / "problem.py"), tmp_path / name) for name in ("a.cpp", "b.cpp")]
+    rows = audit(found, CPU, "quick")
+    assert [row["verdict"] for row in rows] == ["unjudged", "unjudged"]
+    assert all("has no 'Model'" in row["reason"]["message"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda place: place / "gone", "does not exist"),
+        (lambda place: place, "no candidates"),
+        (lambda place: _written(place / "one.cpp"), "neither a folder nor a .jsonl"),
+        (lambda place: _written(place / "empty.jsonl"), "no candidates"),
+    ],
+)
+def test_nothing_to_audit_is_said_in_one_line(tmp_path: Path, make: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        candidates(make(tmp_path))
+
+
+def _written(path: Path) -> Path:
+    path.write_text("")
+    return path
+
+
+def test_all_kernels_of_a_folder_for_one_problem() -> None:
+    found = candidates(CHEATS / "honest", str(CHEATS / "problem.py"))
+    assert {"double_accumulator.cpp", "other_order.cpp", "with_scratch.cpp"} <= {one.name for one in found}
