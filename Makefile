@@ -28,6 +28,8 @@ docs: $(READY)
 evidence: $(READY)
 	$(BIN)/python -m benchmarks.aa --target cpu --series 1000
 	$(BIN)/python -m benchmarks.examples --budget 60
+	$(BIN)/python -m benchmarks.memory
+	$(BIN)/python -m benchmarks.startup
 
 $(READY): constraints.txt pyproject.toml
 	python3 -m venv $(VENV)
