@@ -13,10 +13,6 @@ Not covered: kernels on a GPU, where one context would hold the candidate's Pyth
 
 from __future__ import annotations
 
-import hashlib
-import linecache
-import sys
-import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,9 +26,10 @@ from kernelwright.execute.contract import check_domain
 from kernelwright.execute.layout import ResultLayout
 from kernelwright.execute.reports import KernelRefused, PlanRefused
 from kernelwright.graph.capture import module_tensors
+from kernelwright.languages.python import ENTRY
 from kernelwright.problems.reference import Reference
+from kernelwright.problems.text_module import text_module
 
-ENTRY = "ModelNew"
 _POISON = 0xFF
 
 
@@ -99,11 +96,8 @@ class OpenRunner:
 def _entry(path: Path) -> Any:
     """The class `ModelNew` of a source, run as a module of its own."""
     text = path.read_text(encoding="utf-8")
-    module = types.ModuleType(f"kernelwright_candidate_{hashlib.sha256(text.encode()).hexdigest()[:16]}")
-    module.__file__ = str(path)
-    linecache.cache[module.__file__] = (len(text), None, text.splitlines(keepends=True), module.__file__)
-    sys.modules[module.__name__] = module
-    exec(compile(text, module.__file__, "exec"), module.__dict__)
+    module = text_module("kernelwright_candidate", text, str(path))
+    exec(compile(text, str(path), "exec"), module.__dict__)
     return getattr(module, ENTRY)
 
 

@@ -30,7 +30,7 @@ class Resolution:
 
     @property
     def resolution_us(self) -> float:
-        """Below this the status of a measurement is `unresolved`."""
+        """What times, or the difference of shorter ones, must reach to be told apart."""
         return RESOLVED_MULTIPLE * self.null_us
 
 

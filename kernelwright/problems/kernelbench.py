@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import linecache
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +24,7 @@ from kernelwright.core.problem import Entry, Mode
 from kernelwright.problems.constants import constants, with_constants
 from kernelwright.problems.literal import literal_text
 from kernelwright.problems.normalize import normalize
+from kernelwright.problems.text_module import text_module
 
 FORM = "a problem file defines Model (an nn.Module), get_inputs() and get_init_inputs()"
 
@@ -137,16 +137,9 @@ class KernelBenchOrigin:
 
     def _executed(self, changed: Mapping[str, int]) -> types.ModuleType:
         digest = hashlib.sha256(f"{self.text}{sorted(changed.items())}".encode()).hexdigest()[:16]
-        module = types.ModuleType(f"kernelwright_problem_{digest}")
-        module.__file__ = f"<problem {self.path.name} {digest}>"
-        linecache.cache[module.__file__] = (
-            len(self.text),
-            None,
-            self.text.splitlines(keepends=True),
-            module.__file__,
-        )
-        sys.modules[module.__name__] = module
-        code = compile(with_constants(self._tree, changed), module.__file__, "exec")
+        file = f"<problem {self.path.name} {digest}>"
+        module = text_module(f"kernelwright_problem_{digest}", self.text, file)
+        code = compile(with_constants(self._tree, changed), file, "exec")
         with boundary(ProblemError, f"problem file {self.path} cannot be run"), _beside(self.path):
             exec(code, module.__dict__)
         return module

@@ -76,7 +76,8 @@ class SanitizeGate:
 
 def _lacking(target: Target, libraries: str) -> str:
     """Why a kernel that is known to be right does not run under them, or nothing."""
-    problem, kernel, made = _with_sanitizers(*known_good(target)[:2], target)
+    problem, plain, _ = known_good(target)
+    kernel, made = _with_sanitizers(plain, target)
     nouns = {
         name: noun.model_dump(mode="json")
         for name, noun in (("problem", problem), ("kernel", kernel), ("build", made))
@@ -91,14 +92,14 @@ def _lacking(target: Target, libraries: str) -> str:
 
 def _sanitized(case: Case, libraries: str) -> list[str]:
     """Run the kernel at several sizes; their names."""
-    problem, kernel, made = _with_sanitizers(case.problem, case.kernel, case.target)
+    kernel, made = _with_sanitizers(case.kernel, case.target)
     if made.status != "built":
         raise Rejected("build", f"it does not build with sanitizers: {made.log.strip().splitlines()[0]}")
-    points = _points(problem, kernel)
+    points = _points(case.problem, kernel)
     with _worker(libraries) as worker:
         try:
             for point in points:
-                _run(worker, problem, kernel, made, point)
+                _run(worker, case.problem, kernel, made, point)
         except WorkerDied as error:
             raise Rejected("safety", _said(error.stderr) or str(error)) from error
         except WorkerFailure as error:
@@ -106,9 +107,9 @@ def _sanitized(case: Case, libraries: str) -> list[str]:
     return [point.name for point in points]
 
 
-def _with_sanitizers(problem: Problem, kernel: Kernel, target: Target) -> tuple[Problem, Kernel, Build]:
+def _with_sanitizers(kernel: Kernel, target: Target) -> tuple[Kernel, Build]:
     changed = kernel.model_copy(update={"options": (*kernel.options, *OPTIONS)})
-    return problem, changed, build(changed, target)
+    return changed, build(changed, target)
 
 
 def _points(problem: Problem, kernel: Kernel) -> list[Workload]:

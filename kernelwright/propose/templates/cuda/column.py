@@ -56,7 +56,7 @@ class CudaColumn:
 
     def space(self, region: Region) -> Space:
         """Threads down and parts of a column, block size, hold, vector width, loads in flight, hints, and
-        how many rows are first taken as one (`cuda_regroup`)."""
+        how many rows are first taken as one (`regroup`)."""
         region = flatten(region)
         group = group_of(region)
         if group > 1:
