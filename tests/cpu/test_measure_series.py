@@ -123,15 +123,16 @@ def test_drift_is_symmetric_and_takes_the_worst():
     assert drift(fast, fast) == 0.0
 
 
-def measured(means, null_us=0.1, processes=1, **claim):
+def measured(means, null_us=0.1, processes=1, noise=0.01, **claim):
     using = RULES["quick"]
     taken = [
         measure_with(
-            FakeStopwatch(means, seed=seed, null_us=null_us),
+            FakeStopwatch(means, noise, seed, null_us=null_us),
             "kernel",
             ["eager", "compile"],
             ["a", "b"],
             using,
+            rng=random.Random(seed),
         )
         for seed in range(processes)
     ]
@@ -165,7 +166,7 @@ def test_a_measurement_has_samples_intervals_status_and_method():
 def test_of_calls_below_the_clock_only_a_difference_above_it_can_be_told(kernel, compiled, status):
     """The clock costs 1 us and resolves 20."""
     means = {"kernel": kernel, "eager": 300.0, "compile": compiled}
-    found = measured(means, null_us=1.0, processes=3, floor_us=kernel)
+    found = measured(means, null_us=1.0, processes=3, noise=0.001, floor_us=kernel)
     assert found.status == status, found.status_reason
     if status == "unresolved":
         assert "tells nothing below 20 us" in found.status_reason
