@@ -12,7 +12,7 @@ from pydantic import Field
 
 from kernelwright.core.wire import Wire
 
-METHOD_VERSION = 3
+METHOD_VERSION = 4
 """Version of the measuring method; stands in every record."""
 
 Interval = tuple[float, float]

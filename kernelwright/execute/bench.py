@@ -313,20 +313,20 @@ class Bench:
 
     def timed(
         self, subject: str, slot: str, positions: Sequence[Position] = (),
-        change: Callable[[int], None] | None = None, *, spoil: bool = False,
+        started: Callable[[Worker], None] | None = None, *, spoil: bool = False,
     ) -> CallReport:  # fmt: skip
         """One call by this process's clock, which stops after the outputs were read at `positions`.
 
-        `change` is called first, under the clock, with the number of the process. `spoil` overwrites
-        what was read, after the clock stopped, so that a result left in memory does not pass
-        for a new one. On CUDA nothing is read: the worker samples by itself.
+        `started` is called first, under the clock, with the worker. `spoil` overwrites what was read,
+        after the clock stopped, so that a result left in memory does not pass for a new one. On CUDA
+        nothing is read: the worker samples by itself.
         """
         try:
             self._need(slot)
             worker = self._worker_of(subject)
         except CandidateFailed as error:
             return CallReport(subject, failure=error.failure)
-        return clocked(self._workers, worker, subject, slot, positions, change, spoil=spoil)
+        return clocked(self._workers, worker, subject, slot, positions, started, spoil=spoil)
 
     def sample(self, report: RunReport, positions: Sequence[Position]) -> tuple[bytes | None, ...]:
         """Output bytes of a run, read where they lie; None for what cannot be read."""
@@ -335,10 +335,10 @@ class Bench:
         found = [(tensor.address, tensor.nbytes) for tensor in report.tensors]
         return tuple(read_memory(self.candidate.pid, pieces(found, tuple(positions))))
 
-    def null_us(self, subject: str = "kernel", change: Callable[[int], None] | None = None) -> float:
+    def null_us(self, subject: str = "kernel", started: Callable[[Worker], None] | None = None) -> float:
         """Microseconds of a call that does nothing, in the worker of `subject`."""
         self._revive()
-        return null_call_us(self._workers, self._worker_of(subject), change)
+        return null_call_us(self._workers, self._worker_of(subject), started)
 
     def _worker_of(self, subject: str) -> Worker:
         if subject == "kernel":

@@ -26,19 +26,18 @@ def clocked(
     subject: str,
     slot: str,
     positions: Sequence[Position],
-    change: Callable[[int], None] | None = None,
+    started: Callable[[Worker], None] | None = None,
     *,
     spoil: bool,
 ) -> CallReport:
     """Microseconds of one call, and the output bytes at `positions` (on CUDA nothing is read).
 
-    `change` is called first, under the clock, with the worker's process number. `spoil` overwrites what
-    was read, after the clock stopped.
+    `started` is called first, under the clock. `spoil` overwrites what was read, after the clock stopped.
     """
     try:
         start = time.perf_counter_ns()
-        if change is not None:
-            change(worker.pid)
+        if started is not None:
+            started(worker)
         reply = workers.act_in(worker, "call", subject=subject, slot=slot)
         at = [] if workers.target.name == "cuda" else pieces(places(reply), tuple(positions))
         samples = read_memory(worker.pid, at) if at else []
@@ -50,10 +49,10 @@ def clocked(
     return CallReport(subject, us, tuple(samples) or (None,) * len(positions))
 
 
-def null_call_us(workers: Workers, worker: Worker, change: Callable[[int], None] | None = None) -> float:
+def null_call_us(workers: Workers, worker: Worker, started: Callable[[Worker], None] | None = None) -> float:
     """Microseconds of a call that does nothing."""
     start = time.perf_counter_ns()
-    if change is not None:
-        change(worker.pid)
+    if started is not None:
+        started(worker)
     workers.ask(worker, "null")
     return (time.perf_counter_ns() - start) / 1e3

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import ctypes as c
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 MAX_PIECES = 1024
 """Pieces that one call of the system takes (IOV_MAX)."""
 MAX_PIECE_BYTES = 1 << 20
+_AT_ONCE_BYTES = 4 << 20
+"""Of memory that is copied between two other processes, through this one."""
 
 Piece = tuple[int, int]
 """Address and number of bytes."""
+Stretch = tuple[int, int, int]
+"""Address in one process, address in another, number of bytes."""
 
 
 class _Iovec(c.Structure):
@@ -75,6 +79,49 @@ def _read(pid: int, pieces: Sequence[Piece]) -> list[bytes | None] | None:
 def _read_one(pid: int, piece: Piece) -> bytes | None:
     found = _read(pid, [piece]) if _sane(piece) else None
     return found[0] if found else None
+
+
+def copy_memory(source: int, target: int, stretches: Sequence[Stretch]) -> bool:
+    """Whether all of these could be copied from process `source` to process `target`."""
+    chunk = _Chunk()
+    return all(
+        chunk.get(source, at, size) and chunk.put(target, onto, size) for at, onto, size in _parts(stretches)
+    )
+
+
+def same_memory(one: int, other: int, stretches: Sequence[Stretch]) -> bool:
+    """Whether all of these are readable and hold the same bytes in both processes."""
+    left, right = _Chunk(), _Chunk()
+    return all(
+        left.get(one, at, size) and right.get(other, onto, size) and left.same(right, size)
+        for at, onto, size in _parts(stretches)
+    )
+
+
+class _Chunk:
+    """Some megabytes of this process."""
+
+    def __init__(self) -> None:
+        self._buffer = (c.c_char * _AT_ONCE_BYTES)()
+
+    def get(self, pid: int, address: int, size: int) -> bool:
+        return bool(_libc().process_vm_readv(pid, *self._both(address, size), 0) == size)
+
+    def put(self, pid: int, address: int, size: int) -> bool:
+        return bool(_libc().process_vm_writev(pid, *self._both(address, size), 0) == size)
+
+    def same(self, other: _Chunk, size: int) -> bool:
+        return memoryview(self._buffer)[:size] == memoryview(other._buffer)[:size]
+
+    def _both(self, address: int, size: int) -> tuple[Any, int, Any, int]:
+        local, remote = _Iovec(c.addressof(self._buffer), size), _Iovec(address, size)
+        return c.byref(local), 1, c.byref(remote), 1
+
+
+def _parts(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
+    for at, onto, nbytes in stretches:
+        for done in range(0, nbytes, _AT_ONCE_BYTES):
+            yield at + done, onto + done, min(_AT_ONCE_BYTES, nbytes - done)
 
 
 def readable(pid: int | None = None) -> bool:

@@ -35,6 +35,8 @@ class Slot:
     """For the layer that compares: whatever it computed from `args`. Never set where a candidate runs."""
     stirred: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Places of each tensor in which `held` differs from what was drawn, and what was there (`stir`)."""
+    anew: bool = False
+    """Whether `held` was drawn from another seed (`stir.draw_anew`)."""
     result: Any = None
     """What the last timed call returned; kept so that it can be read before the clock stops."""
 
@@ -51,7 +53,7 @@ class Slot:
 
     def rest(self) -> None:
         """Let go of them; they are drawn again when they are looked at."""
-        self.held, self.stirred = None, []
+        self.held, self.stirred, self.anew = None, [], False
 
 
 @dataclass

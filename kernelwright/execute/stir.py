@@ -1,8 +1,10 @@
 """Worker side: contents that no call has met before, at the same addresses.
 
-Some elements of a slot's inputs take the values of others, at places that a seed says; the old values are
-kept, to be put back. No new value comes in, and shapes and addresses stay, so what a reference may
-assume of single values still holds. Contents are always those that were drawn, or one such step away.
+`stir`: some elements of a slot's inputs take the values of others, at places that a seed says; the old
+values are kept, to be put back. No new value comes in, and shapes and addresses stay, so what a reference may
+assume of single values still holds. Contents are those that were drawn, or one such step away.
+
+`draw_anew`: all of them, from another seed.
 
 Not covered: inputs that the problem changes in place, and layouts in which elements overlap.
 """
@@ -33,6 +35,24 @@ def stir(state: dict[str, Any], *, slot: str, seed: int) -> bool:
     return bool(tensors)
 
 
+def draw_anew(state: dict[str, Any], *, slot: str, seed: int) -> bool:
+    """Contents of the slot's draw from another seed, in the same memory. False where that cannot be."""
+    bench = bench_state(state)
+    place = bench.slot(slot)
+    _put_back(bench, place)
+    if not _all(bench, place):
+        return False
+    found = pytree.tree_leaves(bench.reference.draw(seed, place.draw))
+    held = pytree.tree_leaves(place.args)
+    if [_form(leaf) for leaf in found] != [_form(leaf) for leaf in held]:
+        return False
+    place.anew = True
+    for leaf, new in zip(held, found, strict=True):
+        if isinstance(leaf, Tensor):
+            leaf.detach().copy_(new)
+    return True
+
+
 def changes(state: dict[str, Any], *, slot: str) -> list[dict[str, Any]]:
     """The change in force, for each tensor: at how many bytes from its begin, what is there and what was.
 
@@ -50,20 +70,28 @@ def changes(state: dict[str, Any], *, slot: str) -> list[dict[str, Any]]:
     ]
 
 
-def addresses(state: dict[str, Any], *, slot: str) -> list[int]:
-    """Where the tensors lie that `stir` changes."""
+def addresses(state: dict[str, Any], *, slot: str, whole: bool) -> list[tuple[int, int]]:
+    """Where the tensors lie that `draw_anew` changes (`whole`), or `stir`; and their bytes."""
     bench = bench_state(state)
-    return [flat.data_ptr() for flat in _changeable(bench, bench.slot(slot))]
+    chosen = _all if whole else _changeable
+    return [(flat.data_ptr(), flat.nbytes) for flat in chosen(bench, bench.slot(slot))]
 
 
 def settle(state: dict[str, Any], *, slot: str) -> None:
-    """Put old values back, if the slot is there."""
+    """Contents as they were drawn, if the slot is there."""
     bench = bench_state(state)
     if slot in bench.slots:
         _put_back(bench, bench.slots[slot])
 
 
+def redraw(state: dict[str, Any], *, slot: str) -> None:
+    """Draw the slot's contents again, because another process has written others there."""
+    bench_state(state).slot(slot).redraw()
+
+
 def _put_back(bench: BenchState, place: Slot) -> None:
+    if place.anew:
+        place.redraw()
     if place.stirred:
         for flat, (at, values) in zip(_changeable(bench, place), place.stirred, strict=True):
             flat[at] = values
@@ -95,12 +123,27 @@ def _places(count: int, seed: int, wanted: int) -> tuple[Tensor, Tensor]:
 
 def _changeable(bench: BenchState, place: Slot) -> list[Tensor]:
     """Flat views of the floating-point inputs, or of the others where none is; none where one is mutated."""
-    if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
-        return []
-    leaves = [leaf for leaf in pytree.tree_leaves(place.args) if isinstance(leaf, Tensor)]
+    leaves = _leaves(bench, place)
     floating = [leaf for leaf in leaves if leaf.is_floating_point()]
     flats = [_flat(leaf) for leaf in floating or leaves]
     return [flat for flat in flats if flat is not None and flat.numel() > 1]
+
+
+def _all(bench: BenchState, place: Slot) -> list[Tensor]:
+    """Flat views of all inputs; none where one is mutated or not dense."""
+    flats = [_flat(leaf) for leaf in _leaves(bench, place)]
+    dense = [flat for flat in flats if flat is not None]
+    return dense if len(dense) == len(flats) else []
+
+
+def _leaves(bench: BenchState, place: Slot) -> list[Tensor]:
+    if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
+        return []
+    return [leaf for leaf in pytree.tree_leaves(place.args) if isinstance(leaf, Tensor)]
+
+
+def _form(leaf: Any) -> Any:
+    return (leaf.dtype, leaf.shape) if isinstance(leaf, Tensor) else leaf
 
 
 def _flat(tensor: Tensor) -> Tensor | None:

@@ -7,12 +7,12 @@ below twenty times its median, 5 % and more of them is clock, and the status is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelwright.measure.stopwatch import Resolution
+from kernelwright.measure.witness import Witness
 
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 NULL_CALLS = 31
 
 
-def outside_resolution(
-    bench: Bench, change: Callable[[int], None] | None = None, calls: int = NULL_CALLS
-) -> Resolution:
+def outside_resolution(bench: Bench, witness: Witness | None = None, calls: int = NULL_CALLS) -> Resolution:
     """Median and 95th percentile of null calls in the worker that runs the kernel, in microseconds.
 
-    `change` is what is done under the clock before each call.
+    What `witness` does around a timed call is done around these too.
     """
-    taken = [bench.null_us("kernel", change) for _ in range(calls)]
+    witness = witness or Witness()
+    taken = [_null_us(bench, witness) for _ in range(calls)]
     return Resolution(float(np.median(taken)), float(np.quantile(taken, 0.95)))
+
+
+def _null_us(bench: Bench, witness: Witness) -> float:
+    worker = bench.candidate
+    try:
+        witness.ready(worker, lambda _: None)
+        return bench.null_us("kernel", witness.started)
+    finally:
+        witness.stopped(worker)

@@ -16,6 +16,7 @@ from kernelwright.core.dtypes import ITEM_BYTES
 from kernelwright.core.expr import evaluate
 from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.reports import CandidateFailed, Failure, Position
+from kernelwright.execute.workers import OPS
 from kernelwright.measure.clock import outside_resolution
 from kernelwright.measure.schedule import Round
 from kernelwright.measure.stopwatch import ClockName, Resolution, Sentinels
@@ -25,6 +26,7 @@ from kernelwright.sandbox import Worker, WorkerFailure
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
 
+_HOST_OPS = "kernelwright.measure.host_ops"
 MAX_PREFAULT_BYTES = 4 << 30
 """Memory that each worker touches before it is timed, at most."""
 
@@ -71,9 +73,7 @@ class OutsideClock:
 
     def resolution(self) -> Resolution:
         """Cost of a call that does nothing, in the worker that runs the kernel."""
-        found = outside_resolution(self._bench, self._witness.change)
-        self._witness.restore(self._bench.candidate.pid)
-        return found
+        return outside_resolution(self._bench, self._witness)
 
     def facts(self) -> dict[str, Any]:
         """How calls were made."""
@@ -90,9 +90,12 @@ class OutsideClock:
         wanted = sum(self._sizes) * (slots + 2) + between
         self._ask(worker, "prefault", nbytes=min(wanted, MAX_PREFAULT_BYTES))
 
-    def _ask(self, worker: Worker, function: str, **parameters: Any) -> Any:
+    def _flush(self, worker: Worker) -> None:
+        self._ask(worker, "flush", OPS)
+
+    def _ask(self, worker: Worker, function: str, module: str = _HOST_OPS, **parameters: Any) -> Any:
         try:
-            return worker.call(f"kernelwright.measure.host_ops:{function}", 60.0, **parameters)
+            return worker.call(f"{module}:{function}", 60.0, **parameters)
         except WorkerFailure as error:
             if worker is self._bench.candidate:
                 raise CandidateFailed(failure_of(error)) from error
@@ -103,12 +106,14 @@ class OutsideClock:
         return {name: self._timed(name, one.slot, positions) for name in one.order}
 
     def _timed(self, name: str, slot: str, positions: Sequence[Position]) -> float:
-        self._bench.flush(name)
-        kernel = name == "kernel"
-        report = self._bench.timed(name, slot, positions, self._witness.change, spoil=kernel)
+        worker, kernel = self._worker(name), name == "kernel"
+        try:
+            self._witness.ready(worker, self._flush)
+            report = self._bench.timed(name, slot, positions, self._witness.started, spoil=kernel)
+        finally:
+            self._witness.stopped(worker)
         if report.us is None:
             raise CandidateFailed(report.failure or Failure("safety", f"{name} gave no time"))
-        self._witness.restore(self._worker(name).pid)
         if kernel:
             self._witness.add(slot, positions, report.samples)
         return report.us

@@ -9,10 +9,11 @@ the bytes with the expected outputs. On a GPU the worker keeps whole outputs of 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.execute.reports import Position
+from kernelwright.sandbox import Worker
 
 PIECES = 4
 """Positions in each output."""
@@ -42,11 +43,15 @@ class Witness:
         """A round on `slot` begins: where to look in outputs of these sizes."""
         return secret_positions(output_bytes, item_bytes)
 
-    def change(self, pid: int) -> None:
-        """The clock has started for the process with this number."""
+    def ready(self, worker: Worker, flush: Callable[[Worker], None]) -> None:
+        """A call in `worker` is about to be timed; `flush` empties the caches of the cores, in a process."""
+        flush(worker)
 
-    def restore(self, pid: int) -> None:
-        """It has stopped."""
+    def started(self, worker: Worker) -> None:
+        """The clock has started."""
+
+    def stopped(self, worker: Worker) -> None:
+        """It has stopped, or the call came to nothing."""
 
     def end(self) -> None:
         """The last round has ended."""

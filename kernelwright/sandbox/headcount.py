@@ -56,8 +56,11 @@ def threads_here() -> int:
 
 def members(group: int) -> int:
     """Processes in a process group, those that wait to be reaped included."""
-    found = 0
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            found += int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[2]) == group
-    return found
+    return sum(group_of(int(name)) == group for name in os.listdir("/proc") if name.isdigit())
+
+
+def group_of(pid: int) -> int | None:
+    """The process group of a process; None where there is no such process any more."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[2])
+    return None

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +25,12 @@ from kernelwright.sandbox.confine import Layers
 from kernelwright.sandbox.environment import environment_for
 from kernelwright.sandbox.errors import CallFailed, WorkerDied, WorkerTimedOut, ending
 from kernelwright.sandbox.frames import SETUP, Channel, ChannelClosed, ProtocolError, decode, encode
+from kernelwright.sandbox.hold import stands_still
 from kernelwright.sandbox.limits import Limits
 from kernelwright.sandbox.process import Ending, Process
 
 _PATIENCE_S = 1.0
+_HELD_S = 5.0
 _NUMBERS = 1 << 32
 
 
@@ -149,14 +152,20 @@ class Worker:
             self._launch()
             self.wait_ready()
 
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Hold all its threads still for the length of a block, so that none disturbs what is timed."""
+    def hold(self) -> None:
+        """Stop all its threads, until `resume`; returns when none runs any more.
+
+        WorkerTimedOut if some cannot be stopped; the worker is dead then.
+        """
         self._process.signal_group(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self._process.signal_group(signal.SIGCONT)
+        deadline = time.monotonic() + _HELD_S
+        while self.alive and not stands_still(self.pid, alone=not self._spec.limits.processes):
+            if time.monotonic() >= deadline:
+                raise self._timed_out(_HELD_S, "being held")
+
+    def resume(self) -> None:
+        """Let it go on; nothing happens if it was not held."""
+        self._process.signal_group(signal.SIGCONT)
 
     def __enter__(self) -> Worker:
         return self

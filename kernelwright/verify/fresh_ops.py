@@ -1,9 +1,11 @@
 """Worker-side half of `fresh`: in the reference's process, which no candidate enters.
 
-`freshen` changes a slot's contents (`execute.stir`), runs eager on them, and picks places in the
-outputs that moved with them; `compare_fresh` says whether a call gave what belongs to the new contents.
+`freshen` changes a slot's contents, or draws them anew (`execute.stir`), runs eager on them, and picks
+places in the outputs that moved with them; `compare_fresh` says whether a call gave what belongs to the new
+contents.
 A moved element is told apart from an old one without an oracle: a right answer lies within a quarter of
-the movement of eager's, an old one the whole movement away.
+the movement of eager's, an old one the whole movement away. Of contents that are new altogether it must
+also be within a few of the largest tolerances that the draw before had.
 
 Not covered: precision, which is judged on whole outputs of contents that were drawn.
 """
@@ -18,8 +20,9 @@ from torch import Tensor
 
 from kernelwright.core.errors import ProblemError
 from kernelwright.execute.reports import Position
-from kernelwright.execute.state import bench_state
-from kernelwright.execute.stir import changes, settle, stir
+from kernelwright.execute.sizes import is_large
+from kernelwright.execute.state import BenchState, bench_state
+from kernelwright.execute.stir import addresses, changes, draw_anew, settle, stir
 from kernelwright.verify.compare import expectations, outputs_follow_state
 from kernelwright.verify.expectation import Expectation, cut
 from kernelwright.verify.judge import judge
@@ -33,19 +36,25 @@ LOOKED_AT = 4096
 """Changed elements, at most, of which it is found out how far they moved."""
 
 
-def freshen(state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes: int) -> dict[str, Any]:
-    """Other contents in `slot`: whether there are such, why not, and where outputs moved.
+def freshen(
+    state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes: int, whole: bool = False
+) -> dict[str, Any]:
+    """Other contents in `slot`, all of them where `whole` is wanted and possible: whether there are such,
+    why not, and where outputs moved.
 
     `pieces` places for each output, of `nbytes` bytes or less, as (output, first byte, bytes); fewer
     where little moved.
     """
     bench = bench_state(state)
-    settle(state, slot=slot)
+    if bench.slot(slot).expected is None:
+        settle(state, slot=slot)
     state["fresh"] = None
     kept = expectations(state, slot)[: len(bench.problem.outputs)]
-    why = _fixed(state) or ("" if stir(state, slot=slot, seed=seed) else "no input can be changed")
+    why = _fixed(state) or _changed(state, slot, seed, whole)
     if why:
+        settle(state, slot=slot)
         return _unchanged(why)
+    anew = bench.slot(slot).anew
     try:
         bench.reference.reset()
         args = bench.slot(slot).args
@@ -60,7 +69,14 @@ def freshen(state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes:
         for place in _drawn(_moved(was, new), pieces)
     ]
     why = "" if at else "no output moved with the inputs"
-    return {"stirred": True, "why": why, "at": at, "changes": changes(state, slot=slot)}
+    return {
+        "stirred": True,
+        "whole": anew,
+        "why": why,
+        "at": at,
+        "changes": [] if anew else changes(state, slot=slot),
+        "own": addresses(state, slot=slot, whole=anew),
+    }
 
 
 def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -71,6 +87,7 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
     if _follows(state):
         return {"compared": 0, "wrong": 0, "why": "outputs depend on state that each call changes"}
     kept, fresh, wrong = expectations(state, slot), state.get("fresh"), 0
+    anew = bench_state(state).slot(slot).anew
     for sample in samples:
         number = sample["tensor"]
         piece = cut(kept[number], sample["first"], sample["size"])
@@ -80,7 +97,8 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
             wrong += judge(data, piece).kind is not None
         else:
             first = sample["first"] // piece.eager.element_size()
-            wrong += _stale(data, fresh[number][first : first + data.numel()], piece)
+            largest = _largest(kept[number]) if anew else None
+            wrong += _stale(data, fresh[number][first : first + data.numel()], piece, largest)
     return {"compared": len(samples), "wrong": wrong}
 
 
@@ -95,13 +113,16 @@ def _follows(state: dict[str, Any]) -> bool:
 
 
 def _unchanged(why: str) -> dict[str, Any]:
-    return {"stirred": False, "why": why, "at": [], "changes": []}
+    return {"stirred": False, "whole": False, "why": why, "at": [], "changes": [], "own": []}
 
 
-def calm(state: dict[str, Any], *, slot: str) -> None:
-    """Contents of a slot as they were drawn, and nothing remembered of others."""
+def calm(state: dict[str, Any], *, slot: str) -> bool:
+    """Contents of a slot as they were drawn, and nothing remembered of others; whether all were new."""
     state["fresh"] = None
+    slots = bench_state(state).slots
+    anew = slot in slots and slots[slot].anew
     settle(state, slot=slot)
+    return anew
 
 
 def _fixed(state: dict[str, Any]) -> str:
@@ -110,6 +131,17 @@ def _fixed(state: dict[str, Any]) -> str:
     if problem.mutated:
         return "the problem changes tensors in place"
     return "" if problem.random == "none" else "the reference draws random numbers"
+
+
+def _changed(state: dict[str, Any], slot: str, seed: int, whole: bool) -> str:
+    """Change contents; why that cannot be, or nothing."""
+    if whole and not _is_large(bench_state(state)) and draw_anew(state, slot=slot, seed=seed):
+        return ""
+    return "" if stir(state, slot=slot, seed=seed) else "no input can be changed"
+
+
+def _is_large(bench: BenchState) -> bool:
+    return is_large(bench.problem, bench.workload)
 
 
 def _moved(was: Expectation, new: Tensor) -> Tensor:
@@ -138,12 +170,21 @@ def _around(number: int, place: int, output: Expectation, nbytes: int) -> Positi
     return number, first * item, size * item
 
 
-def _stale(data: Tensor, now: Tensor, was: Expectation) -> bool:
+def _largest(was: Expectation) -> Tensor | None:
+    """The largest finite tolerance of an output."""
+    if was.tolerance is None or was.tolerance.numel() == 0:
+        return None
+    return torch.nan_to_num(was.tolerance, nan=0.0, posinf=0.0).max().double()
+
+
+def _stale(data: Tensor, now: Tensor, was: Expectation, largest: Tensor | None) -> bool:
     """Whether any element is neither near eager's nor as little finite."""
     if was.tolerance is None:
         return bool((data != now).any())
     given, new, old = data.double(), now.double(), was.eager.view(-1).double()
     limit = NEAR * was.tolerance.view(-1).double() + OLD * (new - old).abs()
+    if largest is not None:
+        limit = torch.minimum(limit, NEAR * torch.maximum(largest, was.tolerance.view(-1).double()))
     alike = (given == new) | (torch.isnan(given) & torch.isnan(new))
     near = (given - new).abs() <= limit
     return not bool((alike | near | ~torch.isfinite(limit)).all())

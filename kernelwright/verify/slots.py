@@ -160,18 +160,18 @@ class Slots:
         rows: list[dict[str, Any]] = self._compare("compare", slot=name, like=like)
         return rows
 
-    def freshen(self, name: str, pieces: int, nbytes: int) -> dict[str, Any]:
+    def freshen(self, name: str, pieces: int, nbytes: int, *, whole: bool = False) -> dict[str, Any]:
         """Contents of a slot that no call has met; where outputs moved, and what changed (`fresh_ops`).
 
         Processes that are timed are left as they are, and say at which addresses (`inputs`) they have them.
         """
         seed = self._seeds.fresh()
         found: dict[str, Any] = self._compare(
-            "freshen", _FRESH, slot=name, seed=seed, pieces=pieces, nbytes=nbytes
+            "freshen", _FRESH, slot=name, seed=seed, pieces=pieces, nbytes=nbytes, whole=whole
         )
         found["inputs"] = {}
         if found["stirred"]:
-            bench, where = self.bench, {"slot": name}
+            bench, where = self.bench, {"slot": name, "whole": found["whole"]}
             found["inputs"] = {
                 bench.opponents.pid: self._ask(bench.opponents, _STIR + "addresses", where),
                 bench.candidate.pid: self._inspect("addresses", _STIR, **where),
@@ -184,9 +184,10 @@ class Slots:
         return found
 
     def settle(self) -> None:
-        """Contents of all slots in the reference's process as they were drawn."""
+        """Contents of all slots as they were drawn, in every process that still lives."""
         for name in self._here.drawn:
-            self._reference_call("calm", _FRESH, {"slot": name})
+            if self._reference_call("calm", _FRESH, {"slot": name}):
+                self._redraw(name)
 
     def outputs(self, name: str) -> list[list[int]]:
         """Checksums of the outputs that lie in a slot, in the candidate's process."""
@@ -277,6 +278,16 @@ class Slots:
             self.bench.draw(name, seed, draw)
         self._here.ran.clear()
         self.first_weights()
+
+    def _redraw(self, name: str) -> None:
+        """Draw a slot again where timed calls were given other contents."""
+        opponents, candidate = self.bench.opponents, self.bench.candidate
+        if opponents is not self.bench.reference:
+            self._ask(opponents, _STIR + "redraw", {"slot": name})
+        try:
+            candidate.call(_STIR + "redraw", timeout_s=PATIENT_S, slot=name)
+        except WorkerFailure:
+            candidate.stop()  # a new one draws for itself
 
     def _draw(self, name: str, draw: str) -> str:
         if name not in self._here.drawn:

@@ -69,8 +69,11 @@ def _samples(case: Case) -> dict[str, Any]:
         "compared": seen.compared,
         "wrong": seen.wrong,
         "rounds_with_own_contents": seen.rounds,
+        "rounds_drawn_anew": seen.drawn_anew,
         "rounds_that_moved": seen.moved,
     }
+    if seen.scribbled:
+        raise Rejected("contract", "writes into its inputs when it is timed", figures)
     if seen.wrong:
         raise Rejected(
             "time",

@@ -172,12 +172,13 @@ def test_cores_environment_and_descriptors_are_passed() -> None:
     os.close(arena)
 
 
-def test_a_suspended_worker_stands_still() -> None:
+def test_a_held_worker_stands_still() -> None:
     with Worker.start("w", Limits.candidate()) as worker:
         worker.call(F + "spin_in_background")
         time.sleep(0.05)
-        with worker.suspended():
-            time.sleep(0.3)
+        worker.hold()
+        time.sleep(0.3)
+        worker.resume()
         stopped = worker.call(F + "ticks")
         assert stopped < 200  # 0.3 s at 1 ms a tick would be more
         time.sleep(0.05)

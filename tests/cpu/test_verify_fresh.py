@@ -108,25 +108,29 @@ def held_in(state: dict[str, Any], slot: str) -> list[Tensor]:
     return list(bench_state(state).slot(slot).args)
 
 
-def test_a_candidate_meets_new_contents_only_while_its_clock_runs() -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_candidate_meets_new_contents_only_while_its_clock_runs(whole: bool) -> None:
     problem = load_problem(add, (torch.randn(64, 33), torch.randn(64, 33)))
     with Bench.open(problem, problem.base, Target.parse("cpu")) as bench:
         slots = Slots(bench)
-        (slot, *_), witness = slots.timed(), FreshContents(slots)
+        (slot, *_), witness = slots.timed(), FreshContents(slots, whole=whole)
         look = partial(bench.candidate.call, "test_verify_fresh:tensor_bytes", slot=slot)
         truth = partial(bench.reference.call, "test_verify_fresh:tensor_bytes", slot=slot)
         drawn = look()
         positions = witness.before(slot, [64 * 33 * 4], [4])
         assert len(positions) > 4
         assert look() == drawn != truth()
-        witness.change(bench.candidate.pid)
-        assert look() == truth() != drawn
-        witness.restore(bench.candidate.pid)
-        assert look() == drawn
-        witness.change(bench.opponents.pid)
-        witness.restore(bench.opponents.pid)
+        for worker in (bench.candidate, bench.opponents):
+            flushed: list[str] = []
+            witness.ready(worker, lambda other: flushed.append(other.name))
+            assert len(flushed) == 1
+            witness.started(worker)
+            assert look() == truth() or worker is bench.opponents
+            witness.stopped(worker)
+        assert whole or look() == drawn
         witness.add(slot, positions, [None] * len(positions))
         witness.end()
         slots.settle()
-        assert truth() == drawn
+        assert truth() == look() == drawn
         assert (witness.rounds, witness.moved, witness.unread) == (1, 1, len(positions))
+        assert (witness.drawn_anew, witness.scribbled) == (int(whole), False)
