@@ -254,12 +254,20 @@ def test_eval_mode_on_request(tmp_path: Path) -> None:
 def test_mutated_input(tmp_path: Path) -> None:
     problem = load_problem(written(tmp_path, model("x -> x.add_(1); return x * 2")))
     assert problem.mutated == ("x",)
+    assert (problem.random, problem.degenerate) == ("none", ())
     reference = Reference.open(problem)
     args = reference.draw(1)
     before = args[0].clone()
     out, x = reference.forward(args)
     assert torch.equal(x, before + 1)
     assert torch.equal(out, x * 2)
+
+
+def test_random_steps_of_a_mutated_input_are_reproduced(tmp_path: Path) -> None:
+    assert (
+        load_problem(written(tmp_path, model("x -> x.add_(torch.rand_like(x)); return x * 2"))).random
+        == "reproduced"
+    )
 
 
 def test_dropout_is_reproduced(tmp_path: Path) -> None:
