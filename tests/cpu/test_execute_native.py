@@ -18,7 +18,7 @@ from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.problem import Workload
 from kernelwright.execute import arena
 from kernelwright.execute.flush import LARGEST_BYTES, SMALLEST_BYTES, Flusher, flush_bytes, last_level_bytes
-from kernelwright.execute.memory import read_memory, readable, write_memory
+from kernelwright.execute.memory import copy_memory, read_memory, readable, same_memory, write_memory
 from kernelwright.execute.native import compiled, first_error
 from kernelwright.execute.sizes import result_bytes
 
@@ -123,6 +123,19 @@ def test_memory_of_a_process_is_read_and_written() -> None:
     assert write_memory(os.getpid(), [(base + 2, 3), (64, 4)], 0x2D) == 1
     assert data.raw == b"01---56789"
     assert read_memory(2**22 + 7, [(base, 4)]) == [None], "no such process"
+
+
+@pytest.mark.parametrize("size", [1, (4 << 20) - 1, 4 << 20, (9 << 20) + 3])
+def test_memory_of_another_process_is_copied_and_compared(size: int) -> None:
+    this, source, target = os.getpid(), torch.randint(0, 255, (size,), dtype=torch.uint8), torch.zeros(size)
+    copy = target.view(torch.uint8)[:size]
+    stretch = [(source.data_ptr(), copy.data_ptr(), size)]
+    assert copy_memory(this, this, stretch) and torch.equal(source, copy)
+    assert same_memory(this, this, stretch)
+    copy[-1] += 1
+    assert not same_memory(this, this, stretch)
+    assert not copy_memory(this, this, [*stretch, (source.data_ptr(), 64, size)]), "nothing is mapped there"
+    assert not same_memory(this, 2**22 + 7, stretch), "no such process"
 
 
 @given(

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernelwright.execute import ops
 from kernelwright.execute.state import bench_state
-from kernelwright.execute.stir import settle, stir
+from kernelwright.execute.stir import CHANGED, addresses, draw_anew, settle, stir
 from kernelwright.problems import load_problem
 
 
@@ -126,3 +126,36 @@ def test_nothing_changes_where_inputs_are_changed_in_place() -> None:
 
 def test_settling_a_slot_that_is_not_there_is_nothing(tmp_path: Path) -> None:
     settle(opened(add, (torch.rand(2, 2), torch.rand(2, 2))), slot="gone")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 2**48)), min_size=1, max_size=5))
+def test_draws_and_changes_in_any_order_are_undone(
+    added: dict[str, Any], steps: list[tuple[bool, int]]
+) -> None:
+    ops.draw(added, slot="a", seed=1, draw="file")
+    first = copies(added)
+    for whole, seed in steps:
+        assert (draw_anew if whole else stir)(added, slot="a", seed=seed)
+        changed = [(now != was).sum() for now, was in zip(held(added), first, strict=True)]
+        assert all(count > 50 if whole else 0 < count <= CHANGED for count in changed)
+    settle(added, slot="a")
+    assert all(torch.equal(now, was) for now, was in zip(held(added), first, strict=True))
+
+
+def test_a_new_draw_is_that_of_its_seed_at_the_same_addresses() -> None:
+    state = opened(take, (torch.rand(50, 3), torch.arange(50)))
+    at = addresses(state, slot="a", whole=True)
+    assert [size for _, size in at] == [50 * 3 * 4, 50 * 8], "indices too"
+    assert draw_anew(state, slot="a", seed=7)
+    assert addresses(state, slot="a", whole=True) == at
+    drawn = bench_state(state).reference.draw(7, "file")
+    assert all(torch.equal(now, new) for now, new in zip(held(state), drawn, strict=True))
+
+
+@pytest.mark.parametrize("make", [lambda: torch.rand(1, 6).expand(8, 6), lambda: torch.rand(8, 12)[:, ::2]])
+def test_what_is_not_dense_is_not_drawn_anew(make: Any) -> None:
+    state = opened(torch.neg, (make(),))
+    bench_state(state).slot("a").held = [make()]
+    assert not draw_anew(state, slot="a", seed=5)
+    assert addresses(state, slot="a", whole=True) == []
