@@ -36,12 +36,14 @@ class TensorSpec(Wire):
 
 
 class ScalarSpec(Wire):
-    """A Python number that `forward` takes beside its tensors; fixed for the problem."""
+    """What `forward` takes beside its tensors: a number, None or a text; fixed for the problem."""
 
     name: str
     value: int | float | bool | None
     position: int
     """Index among the arguments of `forward`."""
+    text: str | None = None
+    """A string, or a type and the like by its name; `value` is None then."""
 
 
 class Entry(Wire):

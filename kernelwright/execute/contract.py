@@ -18,6 +18,7 @@ from kernelwright.core.errors import UsageError
 from kernelwright.core.expr import Expr, evaluate, holds, names
 from kernelwright.core.problem import Problem, TensorSpec
 from kernelwright.execute.reports import KernelRefused
+from kernelwright.problems.fixed import is_same
 
 DEVICE_ALIGNMENT = 16
 """Bytes: a device kernel may read inputs by 128-bit words. On a CPU an input is aligned to its element."""
@@ -30,9 +31,15 @@ def split_arguments(problem: Problem, args: Sequence[Any]) -> list[torch.Tensor]
     if len(tensors) != len(problem.inputs):
         raise KernelRefused(f"{len(tensors)} tensors are given; the kernel takes {len(problem.inputs)}")
     others = [leaf for leaf in leaves if not isinstance(leaf, torch.Tensor)]
-    for spec, value in zip(problem.scalars, others, strict=False):
-        if type(value) is not type(spec.value) or value != spec.value:
-            raise KernelRefused(f"argument '{spec.name}' is {value!r}; the kernel is for {spec.value!r}")
+    if len(others) != len(problem.scalars):
+        raise KernelRefused(
+            f"{len(others)} arguments are no tensors; the kernel is for {len(problem.scalars)}, and defaults "
+            "are not filled in"
+        )
+    for spec, value in zip(problem.scalars, others, strict=True):
+        if not is_same(spec, value):
+            wanted = spec.value if spec.text is None else spec.text
+            raise KernelRefused(f"argument '{spec.name}' is {value!r}; the kernel is for {wanted!r}")
     return tensors
 
 

@@ -1,34 +1,43 @@
 """`KernelModule`: a kernel put back where its problem came from.
 
 It wraps the original module. Inside the kernel's domain and contract the kernel runs; everything
-else (other shapes or dtypes, gradients wanted, autocast, tracing, another mode) runs the original.
-Both are counted, and why the original ran is kept. Weights stay the original's: when one changes in
-place or is replaced, the plan's `prepare` runs again before the next call.
+else (other shapes, dtypes or constants, gradients wanted, autocast, tracing, another mode, a module that was
+changed) runs the original. Both are counted, and why the original ran is kept. Weights stay the original's:
+when one changes in place or is replaced, the plan's `prepare` runs again before the next call.
 """
 
 from __future__ import annotations
 
 import inspect
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
-from kernelwright.core.errors import InternalFault, first_line
+from kernelwright.core.errors import first_line
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem
 from kernelwright.execute.contract import axes_of, split_arguments
-from kernelwright.execute.reports import KernelRefused
+from kernelwright.execute.likeness import Watch, likeness
+from kernelwright.execute.reports import KernelFault, KernelRefused, PlanRefused
 from kernelwright.execute.runner import Runner
-from kernelwright.graph.capture import module_tensors
+from kernelwright.graph.capture import input_names, module_tensors
 
 MAX_RUNNERS = 8
 """Points of the axes that are kept ready at once; the oldest goes first."""
 
 _HOLE = object()
+_OF_THIS_PROCESS = ("_lock", "_runners", "_structures", "_forms", "_watch")
 _Versions = tuple[tuple[int, int], ...]
+_Point = tuple[tuple[str, int], ...]
+"""Axis values, by name."""
+_Structure = tuple[list[Any], pytree.TreeSpec]
+_Form = tuple[pytree.TreeSpec, list[bool]]
+"""How arguments are nested, and which leaves are tensors."""
 
 
 class KernelModule(torch.nn.Module):
@@ -57,25 +66,46 @@ class KernelModule(torch.nn.Module):
         """Calls that the kernel answered."""
         self.passed_on: Counter[str] = Counter()
         """Calls that the original answered, by reason."""
-        self._runners: dict[tuple[tuple[str, int], ...], tuple[Runner, _Versions]] = {}
-        self._structure: tuple[list[Any], pytree.TreeSpec] | None = None
+        mode = problem.mode == "train"
+        self._likeness = likeness(original, None if self.training == mode else mode)
+        self._forget()
         if like is not None:
-            self._learn(like)
+            self._learn(like, None)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What `original(*args, **kwargs)` returns."""
-        try:
-            given = self._positional(args, kwargs)
-            self._check_mode(given)
-            runner = self._ready(given)
-            results = runner.run(given)
-        except KernelRefused as refusal:
-            self.passed_on[first_line(refusal)] += 1
-            result = self.original(*args, **kwargs)
-            self._learn(result)
-            return result
-        self.served += 1
-        return self._restore(results[: len(self.problem.outputs)])
+        """What `original(*args, **kwargs)` returns. May be called from several threads."""
+        point: _Point | None = None
+        with self._lock:
+            try:
+                given = self._positional(args, kwargs)
+                self._check_mode(given)
+                axes = self._axes(given)
+                point = tuple(sorted(axes.items()))
+                structure = self._structure(point)
+                results = self._ready(axes, point).run(given)
+                self.served += 1
+                return _restored(structure, results[: len(self.problem.outputs)])
+            except KernelRefused as refusal:
+                self.passed_on[first_line(refusal)] += 1
+        result = self.original(*args, **kwargs)
+        with self._lock:
+            self._learn(result, point)
+        return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to this process: a copy loads its kernel again."""
+        return {name: value for name, value in vars(self).items() if name not in _OF_THIS_PROCESS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._forget()
+
+    def _forget(self) -> None:
+        self._lock = threading.RLock()
+        self._runners: dict[_Point, tuple[Runner, _Versions]] = {}
+        self._structures: dict[_Point | None, _Structure] = {}
+        self._forms: list[_Form] = []
+        self._watch: Watch | None = None
 
     def _positional(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         if not kwargs:
@@ -93,23 +123,45 @@ class KernelModule(torch.nn.Module):
         module = isinstance(self.original, torch.nn.Module)
         if module and self.training != (self.problem.mode == "train"):
             raise KernelRefused(f"the module is not in {self.problem.mode} mode, which the kernel is for")
+        if self._watch is None or not self._watch.holds():
+            if likeness(self.original) != self._likeness:
+                raise KernelRefused("a part of the module, its mode, a plain attribute or a hook was changed")
+            self._watch = Watch(self.original)
         tensors = [leaf for leaf in pytree.tree_leaves(list(given)) if isinstance(leaf, torch.Tensor)]
         if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *self.parameters())):
             raise KernelRefused("gradients are wanted; the kernel has none (use torch.no_grad)")
-        if torch.compiler.is_compiling():
-            raise KernelRefused("the call is being traced")
+        if torch.compiler.is_compiling() or _transformed():
+            raise KernelRefused("the call is being traced or transformed")
         device = tensors[0].device.type if tensors else "cpu"
         if torch.is_autocast_enabled(device):
             raise KernelRefused("autocast is on; the kernel computes in the problem's types")
-        if self._structure is None:
-            raise KernelRefused("what the original returns is learnt from its first call")
 
-    def _ready(self, given: Sequence[Any]) -> Runner:
+    def _axes(self, given: Sequence[Any]) -> dict[str, int]:
+        """Sizes of a call; KernelRefused where its arguments are not built like the problem's."""
+        tensors = split_arguments(self.problem, given)
+        leaves, spec = pytree.tree_flatten(list(given))
+        form = spec, [isinstance(leaf, torch.Tensor) for leaf in leaves]
+        if form not in self._forms:
+            self._check_form(given, form[1])
+            self._forms.append(form)
+        return axes_of(
+            self.problem, dict(zip((spec.name for spec in self.problem.inputs), tensors, strict=True))
+        )
+
+    def _check_form(self, given: Sequence[Any], tensors: Sequence[bool]) -> None:
+        """The arguments in their places; names tell where something is in a list or a dict."""
+        problem, nested = self.problem, any(not pytree.tree_is_leaf(argument) for argument in given)
+        places: Sequence[Any] = range(len(given))
+        held: list[Any] = [spec.position for spec in problem.scalars]
+        if nested:
+            places, held = input_names(self.original, given), [spec.name for spec in problem.scalars]
+        found = [place for place, tensor in zip(places, tensors, strict=True) if not tensor]
+        inputs = [place for place, tensor in zip(places, tensors, strict=True) if tensor]
+        if found != held or (nested and inputs != [spec.name for spec in problem.inputs]):
+            raise KernelRefused("the arguments are not in the places that they have in the problem")
+
+    def _ready(self, axes: dict[str, int], key: _Point) -> Runner:
         """The runner for these shapes, its weights up to date."""
-        specs = self.problem.inputs
-        tensors = dict(zip((spec.name for spec in specs), split_arguments(self.problem, given), strict=True))
-        axes = axes_of(self.problem, tensors)
-        key = tuple(sorted(axes.items()))
         weights = self._weights()
         versions = tuple(
             (tensor.data_ptr(), tensor._version)
@@ -129,22 +181,47 @@ class KernelModule(torch.nn.Module):
             oldest, _ = self._runners.pop(next(iter(self._runners)))
             oldest.close()
         device = "cpu" if self.build.target.name == "cpu" else "cuda"
-        return Runner(self.kernel, self.build, self.problem, axes, device)
+        try:
+            return Runner(self.kernel, self.build, self.problem, axes, device)
+        except (KernelFault, PlanRefused) as error:
+            raise KernelRefused(f"the kernel cannot be loaded: {first_line(error)}") from error
 
     def _weights(self) -> dict[str, torch.Tensor]:
         held = module_tensors(self.original) if isinstance(self.original, torch.nn.Module) else {}
         return {spec.name: held[spec.name] for spec in self.problem.weights if spec.name in held}
 
-    def _learn(self, result: Any) -> None:
-        """Take the structure of results, and what in it is no tensor, from one result."""
+    def _structure(self, point: _Point) -> _Structure:
+        """How results are put together; KernelRefused where that is not known yet."""
+        for known in (point, None):
+            if known in self._structures:
+                return self._structures[known]
+        raise KernelRefused("what the original returns is learnt from its first call")
+
+    def _learn(self, result: Any, point: _Point | None) -> None:
+        """Take the structure of results, and what in it is no tensor, from one result.
+
+        What is no tensor may depend on sizes: it holds for these alone.
+        """
         leaves, spec = pytree.tree_flatten(result)
         kept = [_HOLE if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-        if kept.count(_HOLE) == len(self.problem.outputs):
-            self._structure = kept, spec
+        if kept.count(_HOLE) != len(self.problem.outputs):
+            return
+        if len(kept) == len(self.problem.outputs):
+            self._structures[None] = kept, spec
+        elif point is not None:
+            self._structures[point] = kept, spec
 
-    def _restore(self, outputs: Sequence[torch.Tensor]) -> Any:
-        if self._structure is None:
-            raise InternalFault("a kernel ran before the structure of its results was known")
-        kept, spec = self._structure
-        remaining = iter(outputs)
-        return pytree.tree_unflatten([next(remaining) if leaf is _HOLE else leaf for leaf in kept], spec)
+
+def _restored(structure: _Structure, outputs: Sequence[torch.Tensor]) -> Any:
+    kept, spec = structure
+    remaining = iter(outputs)
+    return pytree.tree_unflatten([next(remaining) if leaf is _HOLE else leaf for leaf in kept], spec)
+
+
+def _transformed() -> bool:
+    """Whether torch.func, forward-mode differentiation or a dispatch mode looks at what is computed."""
+    return (
+        torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
+        or torch._C._len_torch_dispatch_stack() > 0
+    )

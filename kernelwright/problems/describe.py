@@ -6,7 +6,7 @@ agree with one (`symbolic`), else literals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import torch
@@ -19,6 +19,7 @@ from kernelwright.core.problem import Problem, ScalarSpec, TensorSpec, Workload
 from kernelwright.graph.capture import Captured, input_names
 from kernelwright.graph.cost import cost
 from kernelwright.problems.degenerate import repeats, unread_inputs, weak_answers, written_by_running
+from kernelwright.problems.fixed import written
 from kernelwright.problems.origin import Origin
 from kernelwright.problems.outline import Outline, Shape, outline_or_none
 from kernelwright.problems.probe import Point, points
@@ -158,16 +159,13 @@ def _shape(key: str, tensor: torch.Tensor, seen: Sequence[Point]) -> tuple[int |
 
 
 def _scalars(base: Outline) -> tuple[ScalarSpec, ...]:
+    """Arguments that are no tensors, those in lists and dicts included."""
+    leaves = [(at, leaf) for at, arg in enumerate(base.arguments) for leaf in pytree.tree_leaves(arg)]
+    names = input_names(base.module, base.arguments)
+    held = [(name, at, written(leaf)) for name, (at, leaf) in zip(names, leaves, strict=True)]
     return tuple(
-        ScalarSpec(name=name, value=value, position=position) for name, value, position in _numbers(base)
+        ScalarSpec(name=name, value=found[0], text=found[1], position=at) for name, at, found in held if found
     )
-
-
-def _numbers(base: Outline) -> Iterator[tuple[str, Any, int]]:
-    for position, argument in enumerate(base.arguments):
-        if argument is None or isinstance(argument, bool | int | float):
-            name = input_names(base.module, base.arguments[: position + 1])[-1]
-            yield name, argument, position
 
 
 def dtype_name(tensor: torch.Tensor, what: str) -> Dtype:

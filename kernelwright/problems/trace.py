@@ -7,16 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import ProblemError, first_line
 from kernelwright.graph.capture import Captured, capture
+from kernelwright.problems.fixed import ALLOWED, written
 from kernelwright.problems.origin import Origin
 from kernelwright.problems.outline import Outline, outline
 from kernelwright.problems.reference import running
 
 
 def check_arguments(name: str, base: Outline) -> None:
-    """ProblemError if there are too many or too few arguments, or no tensor among them."""
+    """ProblemError if there are too many or too few arguments, or one that no problem can hold."""
+    _check_kinds(name, base)
     forward: Callable[..., Any] = base.module
     if isinstance(forward, torch.nn.Module):
         forward = forward.forward
@@ -30,6 +33,21 @@ def check_arguments(name: str, base: Outline) -> None:
         ) from error
     except ValueError:
         return
+
+
+def _check_kinds(name: str, base: Outline) -> None:
+    for number, argument in enumerate(base.arguments):
+        for leaf in pytree.tree_leaves(argument):
+            if isinstance(leaf, torch.Tensor):
+                if leaf.layout is not torch.strided or leaf.is_quantized or leaf.is_nested:
+                    kind = "nested" if leaf.is_nested else "quantized" if leaf.is_quantized else leaf.layout
+                    raise ProblemError(
+                        f"input {number} of '{name}' is a {kind} tensor; give it dense tensors"
+                    )
+            elif written(leaf) is None:
+                raise ProblemError(
+                    f"input {number} of '{name}' has a {type(leaf).__name__}; allowed: {ALLOWED}"
+                )
 
 
 def traced(origin: Origin, base: Outline) -> tuple[Captured | None, str]:
