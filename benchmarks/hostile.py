@@ -1,0 +1,134 @@
+"""Many hostile kernels in a row: does a good kernel pass after each, and is anything left at the end?
+
+    python -m benchmarks.hostile --candidates 500
+
+The corpus's hostile kernels are judged at `quick`, without a clock, again and again until there are
+enough; all of one problem on one bench, as in a search, in an order that is shuffled for each bench. After
+each, a good kernel of the same problem is judged on that bench. At the end there must be no process, file,
+lock, descriptor or mount of ours that was not there before, and no more memory in this process. Appends
+a record for each candidate and one for the end to results/cpu/hostile.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.corpus import CPU, bench_for
+from benchmarks.corpus_kernels import CorpusKernel, corpus
+from benchmarks.ledger import Ledger, key_of, out_dir
+from benchmarks.remains import Remains
+from kernelwright.core.problem import Problem
+from kernelwright.evaluate import evaluate
+from kernelwright.languages.kernel_file import read_kernel
+from kernelwright.problems import load_problem
+from kernelwright.verify.slots import Slots
+
+Pair = tuple[CorpusKernel, CorpusKernel]
+"""A hostile kernel, and a good one of the same problem."""
+
+
+def main() -> None:
+    """Judge the candidates, then look for what is left."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--candidates", type=int, default=500)
+    parser.add_argument("--results", type=Path, help="another ledger")
+    options = parser.parse_args()
+    ledger, begun = Ledger(options.results or out_dir("cpu") / "hostile.jsonl"), time.time()
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        remains = Remains(Path(folder))
+        rows = []
+        for number, row in enumerate(judged(options.candidates, remains)):
+            ledger.append(key_of("hostile", begun, number), run=round(begun), number=number, **row)
+            rows.append(row)
+        found = remains.found()
+    failed = [row for row in rows if row["next_good"] != "accepted"]
+    summary = {
+        "candidates": len(rows),
+        "rejected": dict(Counter(row["kind"] for row in rows if row["verdict"] == "rejected")),
+        "accepted": sum(row["verdict"] == "accepted" for row in rows),
+        "good_ones_that_failed": len(failed),
+        "left": found,
+        "seconds": round(time.time() - begun),
+    }
+    ledger.append(key_of("hostile", begun, "end"), run=round(begun), end=summary)
+    print(summary)
+    for row in failed:
+        print(f"  after {row['kernel']}: {row['good']}: {row['next_good']}: {row['next_reason']}")
+
+
+def judged(count: int, remains: Remains) -> Iterator[dict[str, Any]]:
+    """A row for each of `count` candidates."""
+    groups = [(key, list(pairs)) for key, pairs in groupby(pairs_of_corpus(), key=_bench_key)]
+    times = -(-count // sum(len(pairs) for _, pairs in groups))
+    done = 0
+    for (path, own_python), pairs in groups:
+        problem = load_problem(path)
+        series = pairs * times
+        Random(f"{path.stem} {own_python}").shuffle(series)
+        with bench_for(problem, own_python) as bench:
+            slots = Slots(bench)
+            for hostile, good in series[: count - done]:
+                yield _row(hostile, good, problem, slots)
+                remains.watch(bench.reference.pid, bench.candidate.pid, bench.opponents.pid)
+                done += 1
+        remains.settled()
+
+
+def pairs_of_corpus() -> Iterator[Pair]:
+    """Each kernel to be rejected, with one to be accepted: open or sealed like it, if there is one."""
+    everything = list(corpus())
+    for hostile in (one for one in everything if one.expected == "rejected"):
+        good = [one for one in everything if one.expected == "accepted" and one.problem == hostile.problem]
+        alike = [one for one in good if one.is_open == hostile.is_open] or [
+            one for one in good if not one.is_open
+        ]
+        if alike:
+            yield hostile, alike[0]
+
+
+def _bench_key(pair: Pair) -> tuple[Path, bool]:
+    return pair[0].problem, pair[0].is_open
+
+
+def _row(hostile: CorpusKernel, good: CorpusKernel, problem: Problem, slots: Slots) -> dict[str, Any]:
+    begun = time.perf_counter()
+    verdict, kind, _ = _verdict(hostile, problem, slots)
+    between = time.perf_counter()
+    next_good, _, reason = _verdict(good, problem, slots)
+    row = {
+        "kernel": hostile.name,
+        "verdict": verdict,
+        "kind": kind,
+        "seconds": round(between - begun, 2),
+        "good": good.name,
+        "next_good": next_good,
+        "next_reason": reason,
+        "good_seconds": round(time.perf_counter() - between, 2),
+    }
+    print(f"{hostile.name:44} {verdict} {kind or '':10} then {next_good}", flush=True)
+    return row
+
+
+def _verdict(one: CorpusKernel, problem: Problem, slots: Slots) -> tuple[str, str | None, str | None]:
+    """Verdict, kind of reason, and its words."""
+    kernel = read_kernel(one.path, problem, CPU)
+    verdict = evaluate(problem, kernel, CPU, "quick", slots, baselines=[]).verdict
+    assert verdict is not None
+    reason = verdict.reason
+    return verdict.verdict, reason and reason.kind, reason and f"{reason.gate}: {reason.message}"
+
+
+if __name__ == "__main__":
+    main()

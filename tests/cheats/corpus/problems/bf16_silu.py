@@ -1,0 +1,22 @@
+"""SiLU of bfloat16."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.silu(x)
+
+
+rows = 40
+columns = 99
+
+
+def get_inputs():
+    return [torch.randn(rows, columns).bfloat16()]
+
+
+def get_init_inputs():
+    return []
