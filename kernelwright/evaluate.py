@@ -1,6 +1,6 @@
 """`evaluate`: one kernel on one problem, from sources to verdict and measurement.
 
-    form ▶ build ▶ contract ▶ numeric ▶ repeat ▶ measure ▶ timed ▶ floor ▶ sanitize
+    form ▶ build ▶ provenance ▶ contract ▶ numeric ▶ repeat ▶ measure ▶ timed ▶ floor ▶ sanitize
 
 Search, command line, studio and suites all call this function; it knows nothing of them. The first
 gate that fails ends the evaluation: a bad kernel is data, and what was not looked at is said.
@@ -40,7 +40,8 @@ TIMEOUT_S, OPEN_TIMEOUT_S = 20.0, 300.0
 """Longest that one action of a kernel may take; an open one may compile what it runs."""
 OPEN_PROCESSES = 64
 """Child processes that an open kernel may have at once."""
-FIRST, BEFORE, AFTER = ("form", "build"), ("contract", "numeric", "repeat"), ("timed", "floor", "sanitize")
+FIRST, BEFORE = ("form", "build", "provenance"), ("contract", "numeric", "repeat")
+AFTER = ("timed", "floor", "sanitize")
 """Gates without a bench, before the measurement, and after it."""
 
 

@@ -115,6 +115,9 @@ class Problem(Wire):
     """Bytes moved if each operation of the graph as written reads and writes memory."""
     graph_flops: int | None = None
     """Arithmetic operations of the graph as written, base workload."""
+    float_types: tuple[str, ...] = ()
+    """Floating types that the graph computes with or rounds to, by torch's names; empty where there is no
+    graph, or none."""
     notes: dict[str, Any] = Field(default_factory=dict)
 
     @property

@@ -19,7 +19,7 @@ class GateResult(Wire):
     status: Literal["pass", "fail", "skipped"]
     kind: ReasonKind
     message: str = ""
-    """One line; why it failed or was skipped."""
+    """One line: why it failed or was skipped, or what should be known of a pass."""
     evidence: dict[str, Any] = Field(default_factory=dict)
     """Figures that a person can check."""
     seconds: float = 0.0

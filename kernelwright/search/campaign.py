@@ -24,6 +24,7 @@ from kernelwright.search.base import STRATEGIES, Budget
 from kernelwright.search.loop import Outcome, Search, Tools, cost_of
 from kernelwright.search.session import Session
 from kernelwright.store.base import TrialStore
+from kernelwright.verify.provenance import read_ahead
 
 FINALISTS = 3
 """How many of the best are judged in full, one after the other, until one is accepted."""
@@ -53,7 +54,7 @@ class Campaign:
             return Outcome(ended="nothing to propose")
         tools = Tools(
             kernel=proposals.kernel,
-            build=lambda kernel: build(kernel, self.run.target),
+            build=lambda kernel: read_ahead(build(kernel, self.run.target)),
             judge=self.session.quick,
             record=self.store.add_trial,
             report=self._progress,

@@ -52,6 +52,7 @@ GATES: Registry[type[Gate]] = Registry(
     {
         "form": "kernelwright.verify.form:FormGate",
         "build": "kernelwright.verify.build:BuildGate",
+        "provenance": "kernelwright.verify.provenance:ProvenanceGate",
         "contract": "kernelwright.verify.contract:ContractGate",
         "numeric": "kernelwright.verify.numeric:NumericGate",
         "repeat": "kernelwright.verify.repeat:RepeatGate",
