@@ -5,14 +5,17 @@
     outputs = runner.run(args)        # outputs, then mutated tensors, in the problem's order
 
 `ModelNew` is made as the reference's model is, with the same constructor arguments under the same seed.
-Its weights then *are* the reference's tensors, not copies: what changes there changes here. Nothing that
-runs here is believed: answers are compared in another process, and the clock is outside.
+Its weights then *are* the reference's tensors, not copies: what changes there changes here. A function
+`kernel` is called with the inputs and then the same tensors, in the problem's order. Nothing that runs
+here is believed: answers are compared in another process, and the clock is outside.
 
 Not covered: kernels on a GPU, where one context would hold the candidate's Python and the judge's events.
 """
 
 from __future__ import annotations
 
+import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from kernelwright.execute.contract import check_domain
 from kernelwright.execute.layout import ResultLayout
 from kernelwright.execute.reports import KernelRefused, PlanRefused
 from kernelwright.graph.capture import module_tensors
-from kernelwright.languages.python import ENTRY
+from kernelwright.languages.python import ARCHIVE, ENTRY, FUNCTION
 from kernelwright.problems.reference import Reference
 from kernelwright.problems.text_module import text_module
 
@@ -48,13 +51,21 @@ class OpenRunner:
         self._layout = layout
         self._path = Path(build.artifact)
         self._model: Any = None
+        self._called = f"{ENTRY}.forward"
 
     def prepare(self, weights: Mapping[str, torch.Tensor]) -> float:
         """Make `ModelNew` on these weights, if it is not made yet; 0.0: it has no separate preparation."""
         if self._model is None:
-            with boundary(KernelRefused, f"{ENTRY}(*get_init_inputs()) raises"):
-                self._model = self._reference.like(_entry(self._path))
-            _share(self._model, weights)
+            with boundary(KernelRefused, "the kernel's source raises"):
+                entry = _entry(self._path)
+            if isinstance(entry, type):
+                with boundary(KernelRefused, f"{ENTRY}(*get_init_inputs()) raises"):
+                    self._model = self._reference.like(entry)
+                _share(self._model, weights)
+            else:
+                held = tuple(weights.values())
+                self._model = lambda *args: entry(*args, *held)
+                self._called = FUNCTION
         return 0.0
 
     def run(self, args: Sequence[Any], *, poison: bool = False) -> list[torch.Tensor]:
@@ -62,7 +73,7 @@ class OpenRunner:
         what the problem does not promise. `poison` fills memory that it may be given for its outputs."""
         if poison:
             _poison(self._layout)
-        with torch.no_grad(), boundary(KernelRefused, f"{ENTRY}.forward raises"):
+        with torch.no_grad(), boundary(KernelRefused, f"{self._called} raises"):
             returned = self._model(*args)
         outputs = [leaf for leaf in pytree.tree_leaves(returned) if isinstance(leaf, torch.Tensor)]
         held = {**self._reference.inputs(args), **self._reference.weights()}
@@ -94,11 +105,19 @@ class OpenRunner:
 
 
 def _entry(path: Path) -> Any:
-    """The class `ModelNew` of a source, run as a module of its own."""
-    text = path.read_text(encoding="utf-8")
+    """The class `ModelNew` or the function `kernel` of a source, run as a module of its own.
+
+    The other sources of an archive can be imported from it.
+    """
+    if path.suffix == ARCHIVE:
+        with zipfile.ZipFile(path) as archive:
+            text = archive.read(archive.namelist()[0]).decode("utf-8")
+        sys.path.insert(0, str(path))
+    else:
+        text = path.read_text(encoding="utf-8")
     module = text_module("kernelwright_candidate", text, str(path))
     exec(compile(text, str(path), "exec"), module.__dict__)
-    return getattr(module, ENTRY)
+    return getattr(module, ENTRY if hasattr(module, ENTRY) else FUNCTION)
 
 
 def _share(model: Any, weights: Mapping[str, torch.Tensor]) -> None:

@@ -2,7 +2,7 @@
 
     .cpp    extern "C" functions, called in the order of the file
     .cu     extern "C" __global__ functions, with launch numbers in a `// kernelwright:` comment
-    .py     class ModelNew (an open kernel), or @triton.jit functions with a `# kernelwright:` comment
+    .py     class ModelNew or def kernel (an open kernel), or @triton.jit functions with a `# kernelwright:` comment
     .json   a `Kernel`; a folder that `write_kernel` made
 
 Parameters are matched by name (`naming`); what else a kernel has to say stands in comments
@@ -26,7 +26,7 @@ from kernelwright.languages.base import Refused
 from kernelwright.languages.c_source import CFunction, functions
 from kernelwright.languages.naming import Namer, c_width
 from kernelwright.languages.publish import load_kernel, read_text, write_kernel
-from kernelwright.languages.python import ENTRY
+from kernelwright.languages.python import ENTRY, FUNCTION, defines_entry
 from kernelwright.languages.triton_options import parse_options
 from kernelwright.languages.triton_source import JitFunction, extract
 
@@ -93,11 +93,11 @@ def _cuda(path: Path, text: str, problem: Problem) -> Kernel:
 
 def _python(path: Path, text: str, problem: Problem) -> Kernel:
     said = read_annotations(path.name, text)
-    if not said.all and _has_class(path, text):
+    if not said.all and _has_entry(path, text):
         return _kernel(path, text, problem, "python", None, said)
     if not said.all:
         mark = "'# kernelwright: {...}' comment for a Triton kernel"
-        raise UsageError(f"kernel '{path}': no class '{ENTRY}' and no {mark}; write one of the two")
+        raise UsageError(f"kernel '{path}': no class '{ENTRY}', no function '{FUNCTION}' and no {mark}; write one")
     return _kernel(path, text, problem, "triton", said.plan or _triton_plan(path, text, problem, said), said)
 
 
@@ -207,13 +207,13 @@ def _plain(name: str) -> str:
     return plain if not plain.startswith("kw_") else f"kernel_{plain}"
 
 
-def _has_class(path: Path, text: str) -> bool:
+def _has_entry(path: Path, text: str) -> bool:
     try:
         body = ast.parse(text, path.name).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         raise UsageError(f"{path.name}:{line or 1}: {getattr(error, 'msg', None) or error}") from error
-    return any(isinstance(node, ast.ClassDef) and node.name == ENTRY for node in body)
+    return defines_entry(body)
 
 
 _READERS: dict[str, Callable[[Path, str, Problem], Kernel]] = {

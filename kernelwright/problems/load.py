@@ -35,7 +35,11 @@ def load_problem(
     source, example arguments (or a function that makes them) for a live object. `mode` is the
     source's own by default.
     """
-    origin = open_origin(source, inputs, mode)
+    return problem_of(open_origin(source, inputs, mode))
+
+
+def problem_of(origin: Origin) -> Problem:
+    """Trace and describe what an origin holds. ProblemError, one line, for whatever does not fit."""
     base, device = _outlined(origin)
     check_arguments(origin.name, base)
     draft = _identified(origin, base, device)
@@ -69,7 +73,7 @@ def open_origin(source: Any, inputs: Any, mode: Mode | None) -> Origin:
     """Which kind of source it is; ProblemError says what is allowed."""
     if mode not in (None, "train", "eval"):
         raise ProblemError(f"mode {mode!r} is given; allowed: 'train', 'eval', or None for the source's own")
-    if isinstance(source, str) and ":" in source and not Path(source).exists():
+    if isinstance(source, str) and ":" in source and not os.path.exists(source):
         return _path_origin(source, inputs, mode)
     if isinstance(source, str | os.PathLike):
         return _file_origin(Path(source), inputs, mode)
@@ -99,8 +103,8 @@ def _path_origin(source: str, inputs: Any, mode: Mode | None) -> Origin:
 def _file_origin(path: Path, inputs: Any, mode: Mode | None) -> Origin:
     if path.suffix != ".py":
         raise ProblemError(f"'{path}' is neither a .py problem file nor of the form module:attribute")
-    if not path.is_file():
-        beside = sorted(item.name for item in path.parent.glob("*.py")) if path.parent.is_dir() else []
+    if not os.path.lexists(path):
+        beside = sorted(item.name for item in path.parent.glob("*.py")) if os.path.isdir(path.parent) else []
         raise ProblemError(f"problem file {path} does not exist; {_nearest(path.name, beside)}")
     if inputs is not None:
         raise ProblemError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,14 @@ def test_what_is_no_open_kernel(text: str, said: str) -> None:
     assert made.status == "failed" and said in made.log
 
 
-def test_one_source() -> None:
-    assert "is one source" in build(python("", Source(path="b.py", text="")), CPU).log
+def test_several_sources_are_one_archive_with_the_entry_first() -> None:
+    text = "from pkg.b import kernel\n\ndef kernel(x):\n    return x\n"
+    more = Source(path="pkg/b.py", text="kernel = 1\n")
+    made = build(python(text, more), CPU)
+    with zipfile.ZipFile(made.artifact or "") as archive:
+        assert [archive.read(name).decode() for name in archive.namelist()] == [text, more.text]
+    assert "no function 'kernel'" in build(python("", more), CPU).log
+    assert "pkg/b.py:1: " in build(python(text, Source(path="pkg/b.py", text="(")), CPU).log
 
 
 def test_an_unknown_language_lists_those_there_are() -> None:
