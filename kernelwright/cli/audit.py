@@ -24,6 +24,7 @@ from kernelwright.cli import options
 )  # fmt: skip
 @click.option("--reference-key", metavar="NAME", help="Field of a JSON line that holds the reference.")
 @click.option("--kernel-key", metavar="NAME", help="Field of a JSON line that holds the kernel.")
+@options.html
 @options.as_json
 def command(
     place: Path,
@@ -33,6 +34,7 @@ def command(
     output: Path | None,
     reference_key: str | None,
     kernel_key: str | None,
+    html: Path | None,
     json_: bool,
 ) -> None:
     """Judge the kernels in PLACE: what holds up, and why the rest does not.
@@ -41,6 +43,8 @@ def command(
     or a .jsonl file whose lines hold the text of a reference and of a kernel. References run with your
     rights; kernels are confined.
     """
+    from kernelwright.analysis.audit_page import audit_page
+    from kernelwright.analysis.page import write_page
     from kernelwright.cli.progress import Progress
     from kernelwright.cli.table import print_audit
     from kernelwright.core.target import Target
@@ -61,6 +65,8 @@ def command(
             progress.update({"stage": "audit", "done": len(done), "message": message})
 
         document = summary(audit(found, where, cast(Level, level), ledger=output, on_row=tell))
+    if html is not None:
+        write_page(html, audit_page(document, str(place)))
     if json_:
         options.print_json(document)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,6 +16,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 def as_json(function: F) -> F:
     """`--json`: print one JSON document on stdout and nothing else."""
     return click.option("--json", "json_", is_flag=True, help="Print one JSON document on stdout.")(function)
+
+
+def html(function: F) -> F:
+    """`--html`: the result as a page, beside what is printed."""
+    return click.option(
+        "--html", type=click.Path(path_type=Path), metavar="FILE",
+        help="Also write the result to FILE as one page of HTML.",
+    )(function)  # fmt: skip
 
 
 def target(function: F) -> F:

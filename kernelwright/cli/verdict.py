@@ -1,51 +1,31 @@
-"""From an `Evaluation` to the document that `verify --json` promises."""
+"""From an `Evaluation`, or several, to the document that `verify --json` promises."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from kernelwright.core.errors import UsageError
 from kernelwright.core.measurement import Measurement
-from kernelwright.core.problem import Mode
-from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
-from kernelwright.core.verdict import Level
+
+if TYPE_CHECKING:
+    from kernelwright.suites.judgement import Judgement
 
 
-def verify(
-    path: Path,
-    source: str,
-    inputs: str | None,
-    mode: Mode | None,
-    target_text: str,
-    level: str,
-    on_progress: Callable[[dict[str, Any]], None],
-) -> dict[str, Any]:
-    """Evaluate the kernel in `path` on the problem in `source`."""
-    from kernelwright.evaluate import evaluate
-    from kernelwright.languages.kernel_file import read_kernel
-    from kernelwright.problems import load_problem
+def summary(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """What `verify --json` prints: the first rejection, else the first judgement.
 
-    target = Target.parse(target_text)
-    if not path.exists():
-        raise UsageError(
-            f"no kernel file '{path}'; give a .cpp, .cu, .py or .json file or a published folder"
-        )
-    on_progress({"stage": "problem", "message": f"loading {source}"})
-    problem = load_problem(source, inputs, mode=mode)
-    kernel = read_kernel(path, problem, target)
-    said = f"judging {path.name} at level {level}"
-    on_progress({"stage": "gates", "message": said})
-    found = evaluate(
-        problem,
-        kernel,
-        target,
-        level=cast(Level, level),
-        on_stage=lambda what: on_progress({"stage": "gates", "message": f"{said}: {what}"}),
-    )
-    return document(found)
+    For a definition with the workload, and with every workload's document under `workloads`.
+    """
+    documents = [
+        {**found, "not_checked": [*found["not_checked"], *one.not_used]}
+        for one, found in ((one, document(one.evaluation)) for one in judgements)
+    ]
+    shown = next((found for found in documents if found["verdict"] == "rejected"), documents[0])
+    if judgements[0].workload is None:
+        return shown
+    named = [{"workload": one.workload, **found} for one, found in zip(judgements, documents, strict=True)]
+    return {**named[documents.index(shown)], "workloads": named}
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:
