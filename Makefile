@@ -30,10 +30,11 @@ evidence: $(READY)
 	$(BIN)/python -m benchmarks.examples --budget 60
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.service --verdicts 1000
 
 $(READY): constraints.txt pyproject.toml
 	python3 -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cuda]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cuda,service]'
 	touch $(READY)
 
 clean:

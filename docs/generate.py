@@ -33,6 +33,11 @@ NOUNS = {
     "measurement": ["Measurement", "Timing", "Speedup"],
     "trial": ["Evaluation", "Trial", "Run"],
 }  # fmt: skip
+SERVICE_NOUNS = {
+    "request": ["Request"],
+    "answer": ["Receipt", "Answer", "RedactedAnswer", "Status", "LaneStatus", "HeldOut"],
+    "settings": ["Settings"],
+}  # fmt: skip
 
 
 def cli_page() -> str:
@@ -52,7 +57,7 @@ def cli_page() -> str:
 
 def _commands() -> Iterator[tuple[str, click.Command]]:
     for name in COMMANDS:
-        command = importlib.import_module(f"kernelwright.cli.{name}").command
+        command = importlib.import_module(f"kernelwright.cli.{name.replace('-', '_')}").command
         yield name, command
         if isinstance(command, click.Group):
             yield from ((f"{name} {sub}", inner) for sub, inner in command.commands.items())
@@ -61,10 +66,11 @@ def _commands() -> Iterator[tuple[str, click.Command]]:
 def reference_page() -> str:
     """Fields of every wire noun."""
     parts = [NOTICE + "# Wire nouns\n\nWhat is stored and sent. Unknown keys are refused.\n"]
-    for module, names in NOUNS.items():
-        found = importlib.import_module(f"kernelwright.core.{module}")
-        parts.append(f"\n## kernelwright.core.{module}\n")
-        parts += [_noun(getattr(found, name)) for name in names]
+    for package, nouns in (("core", NOUNS), ("service", SERVICE_NOUNS)):
+        for module, names in nouns.items():
+            found = importlib.import_module(f"kernelwright.{package}.{module}")
+            parts.append(f"\n## kernelwright.{package}.{module}\n")
+            parts += [_noun(getattr(found, name)) for name in names]
     return "".join(parts)
 
 
@@ -72,7 +78,9 @@ def _noun(model: type[BaseModel]) -> str:
     head = "| field | type | what it is |\n|---|---|---|\n"
     rows = [f"\n### {model.__name__}\n\n{(model.__doc__ or '').strip()}\n\n{head}"]
     for name, field in model.model_fields.items():
-        annotation = re.sub(r"kernelwright\.core\.\w+\.|typing\.", "", _type_name(field.annotation))
+        annotation = re.sub(
+            r"kernelwright\.(?:core|service)\.\w+\.|typing\.", "", _type_name(field.annotation)
+        )
         text = " ".join((field.description or "").split())
         rows.append(f"| `{name}` | `{annotation}` | {text} |\n")
     return "".join(rows)

@@ -30,6 +30,7 @@ COMMANDS = {
     "diagnose": "Say where the time goes and what a perfect kernel could gain, before any search.",
     "verify": "Judge a kernel: is it right, is it as precise, how fast is it.",
     "audit": "Judge a collection of published kernels: what holds up, and why the rest does not.",
+    "serve-verdicts": "Judge kernels for many clients, over HTTP: trainers, teams, continuous integration.",
     "show": "Show one trial: kernel, verdict, measurement.",
     "report": "List runs and their best kernels.",
     "doctor": "Say what this machine has: targets, languages, sandbox, store.",
@@ -46,7 +47,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"kernelwright.cli.{cmd_name}").command
+        command = import_module(f"kernelwright.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -18,7 +18,7 @@ ROWS: list[set[str]] = [
     {"verify", "propose"},
     {"evaluate"},
     {"search"},
-    {"optimize", "load"},
+    {"optimize", "load", "service"},
     {"integrate", "suites", "analysis"},
     {"train"},
     {"workloads"},
