@@ -16,6 +16,8 @@ _PREFIXES = (
     "ATEN_", "CUDA_", "CUDNN_", "GOMP_", "KMP_", "LC_", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "OPENBLAS_",
     "PYTHON", "TORCH", "TRITON_",
 )  # fmt: skip
+_CACHES = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})
+"""Folders of the parent's, which a contained worker may not write. torch sets the first one by itself."""
 
 
 def environment_for(limits: Limits, extra: Mapping[str, str]) -> dict[str, str]:
@@ -23,6 +25,7 @@ def environment_for(limits: Limits, extra: Mapping[str, str]) -> dict[str, str]:
     ours = os.environ
     if not limits.contained:
         return {**ours, **extra}
-    needed = {name: ours[name] for name in ours if name in _NAMES or name.startswith(_PREFIXES)}
+    listed = {name for name in ours if name in _NAMES or name.startswith(_PREFIXES)}
+    needed = {name: ours[name] for name in listed - _CACHES}
     # Named outright, because a contained worker's HOME becomes its scratch directory.
     return {**needed, "KERNELWRIGHT_CACHE": str(cache_dir()), **extra}
