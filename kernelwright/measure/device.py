@@ -45,6 +45,11 @@ class DeviceClock:
         self._lead_cycles = int(LEAD_MARGIN_US * CYCLES_PER_US)
         self._gpu: list[dict[str, int]] = []
 
+    @property
+    def processes(self) -> list[int]:
+        """That of the kernel and its baselines, and the reference's."""
+        return [self._bench.candidate.pid, self._bench.reference.pid]
+
     def warm(self, subjects: Sequence[str], slots: Sequence[str], calls: int) -> None:
         """Untimed calls; the longest time to enqueue one sets how long the device is held before a window."""
         reply = self._ask("warm", subjects=list(subjects), slots=list(slots), calls=calls)

@@ -1,8 +1,7 @@
 """What stands in every record about the machine: processor, load, memory policy, GPU, versions.
 
 Read from /proc and /sys, and for a GPU from NVML (`gpu.py`). A fact that a machine does not tell is
-left out, never guessed. Not covered: what else runs on the same physical host; the steal counter is
-the only trace of that.
+left out, never guessed. Not covered: what else runs meanwhile (`disturbance.py`).
 """
 
 from __future__ import annotations
@@ -72,19 +71,6 @@ def cpu_llc_bytes() -> int | None:
         for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     ]
     return max(found, default=None)
-
-
-def steal_share(before: tuple[int, int], after: tuple[int, int]) -> float | None:
-    """Share of processor time that the hypervisor gave to others between two readings of `cpu_ticks`."""
-    elapsed = after[1] - before[1]
-    return (after[0] - before[0]) / elapsed if elapsed > 0 else None
-
-
-def cpu_ticks() -> tuple[int, int]:
-    """Stolen and total clock ticks of all cores since boot."""
-    fields = (_text("/proc/stat") or "cpu 0").splitlines()[0].split()[1:]
-    ticks = [int(field) for field in fields[:8]]
-    return (ticks[7] if len(ticks) > 7 else 0), sum(ticks)
 
 
 @lru_cache(maxsize=1)

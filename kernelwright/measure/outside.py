@@ -46,6 +46,12 @@ class OutsideClock:
             for spec, item in zip(bench.problem.outputs, self._items, strict=True)
         ]
 
+    @property
+    def processes(self) -> list[int]:
+        """Those of the kernel, of the baselines and of the reference."""
+        bench = self._bench
+        return [worker.pid for worker in (bench.candidate, bench.opponents, bench.reference)]
+
     def warm(self, subjects: Sequence[str], slots: Sequence[str], calls: int) -> None:
         """`calls` untimed calls of each subject on each slot, in rounds as they are timed later.
 

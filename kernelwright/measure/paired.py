@@ -147,6 +147,8 @@ def summarize(
     resolution = max(found.resolution_us for _, found in taken)
     share = claim.floor_us / kernel.latency_us if claim.floor_us else None
     status, reason = _status(speedups, [kernel, *others], share, resolution, claim)
+    if status == "unresolved":
+        reason = "; ".join(filter(None, [reason, _disturbed(every)]))
     return Measurement(
         clock=clock,
         kernel=kernel,
@@ -188,6 +190,12 @@ def _status(
     return status, "the interval reaches across a border between statuses"
 
 
+def _disturbed(every: Sequence[Series]) -> str:
+    """What disturbed the noisiest process, in words."""
+    told = [series.disturbance for series in every if series.disturbance.words()]
+    return max(told, key=lambda one: (one.others or 0) + (one.steal or 0)).words() if told else ""
+
+
 def _timing(name: str, samples: list[list[float]]) -> Timing:
     pooled = [us for replicate in samples for us in replicate]
     return Timing(
@@ -209,7 +217,8 @@ def _facts(series: Series) -> dict[str, Any]:
         "seconds": round(series.seconds, 4),
         "drift": round(max(series.drifts, default=0.0), 4),
         "discarded": series.discarded,
-        "steal": series.steal,
+        "steal": series.disturbance.steal,
+        "others": series.disturbance.others,
         "reason": series.reason,
         **series.facts,
     }

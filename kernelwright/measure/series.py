@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernelwright.measure.environment import cpu_ticks, steal_share
+from kernelwright.measure.disturbance import Disturbance, disturbance, ticks
 from kernelwright.measure.schedule import Schedule
 from kernelwright.measure.statistics import Ratio, paired_ratio
 from kernelwright.measure.stopping import Rule
@@ -35,8 +35,8 @@ class Series:
     reason: str = ""
     """Why sampling ended."""
     seconds: float = 0.0
-    steal: float | None = None
-    """Share of processor time taken by the hypervisor meanwhile."""
+    disturbance: Disturbance = Disturbance()
+    """What else used the processors meanwhile."""
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -57,7 +57,7 @@ def take_series(
 ) -> Series:
     """Sample `subject` beside `baselines` until `rule` ends it. `stopwatch` must be warm."""
     series = Series({name: [] for name in (subject, *baselines)})
-    started, ticks = now(), cpu_ticks()
+    started, first = now(), ticks(stopwatch.processes)
     before = stopwatch.sentinels()
     while not series.reason:
         rounds = schedule.take(min(rule.block_rounds, rule.max_rounds - series.rounds))
@@ -68,7 +68,7 @@ def take_series(
         series.seconds = now() - started
         ratios = [ratio_of(series, name, subject) for name in baselines] if series.rounds else []
         series.reason = rule.reason(series.rounds, series.seconds, ratios, incumbent) or ""
-    series.steal = steal_share(ticks, cpu_ticks())
+    series.disturbance = disturbance(first, ticks(stopwatch.processes))
     series.facts = stopwatch.facts()
     return series
 

@@ -41,6 +41,10 @@ class Stopwatch(Protocol):
     def clock(self) -> ClockName:
         """Name for the record."""
 
+    @property
+    def processes(self) -> Sequence[int]:
+        """Numbers of the processes whose work is part of the measurement."""
+
     def warm(self, subjects: Sequence[str], slots: Sequence[str], calls: int) -> None:
         """`calls` untimed calls of each subject on each slot."""
 

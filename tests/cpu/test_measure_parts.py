@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -14,7 +18,8 @@ from kernelwright.core.problem import TensorSpec
 from kernelwright.core.target import Target
 from kernelwright.execute.baselines import baseline_names
 from kernelwright.measure.baselines import BASELINES, OWN_GRAPHS, applicable, rank, strongest
-from kernelwright.measure.environment import cpu_ticks, environment, identity, steal_share
+from kernelwright.measure.disturbance import Disturbance, Ticks, disturbance, ticks
+from kernelwright.measure.environment import environment, identity
 from kernelwright.measure.profile import Part, Profile
 from kernelwright.measure.witness import PIECE_BYTES, Witness, secret_positions
 
@@ -72,10 +77,28 @@ def test_the_environment_is_json_and_names_the_machine():
     assert set(identity("cpu")) == {"cpu", "cores", "memory_bytes"}
 
 
-def test_stolen_time_is_a_share_of_all_ticks():
-    assert steal_share((10, 1000), (30, 1200)) == pytest.approx(0.1)
-    assert steal_share((10, 1000), (10, 1000)) is None
-    assert 0 <= cpu_ticks()[0] <= cpu_ticks()[1]
+def test_what_others_used_is_a_share_of_all_ticks():
+    before = Ticks(stolen=10, busy=500, total=1000, own=300)
+    found = disturbance(before, Ticks(stolen=30, busy=600, total=1200, own=350))
+    assert (found.steal, found.others) == (pytest.approx(0.1), pytest.approx(0.25))
+    assert (
+        found.words()
+        == "other processes used 25% of the processors and the hypervisor gave 10% of them to others"
+    )
+    assert disturbance(before, before) == Disturbance() and Disturbance(0.01, 0.04).words() == ""
+
+
+def test_another_process_that_works_is_seen_and_ones_own_work_is_not():
+    before = ticks([])
+    until = time.monotonic() + 0.5
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        while time.monotonic() < until:
+            pass
+        after, own = ticks([]), ticks([busy.pid])
+        busy.kill()
+    assert own.own > after.own
+    seen = disturbance(before, after)
+    assert (seen.others or 0) > 0.1 / (os.cpu_count() or 1)
 
 
 def test_what_a_perfect_part_could_gain():

@@ -25,6 +25,7 @@ class FakeStopwatch:
     """Times drawn from a seeded source; `speed` is what the sentinels show at each reading."""
 
     clock = "outside"
+    processes = ()
 
     def __init__(self, means, noise=0.01, seed=0, speeds=(), null_us=1.0):
         self.means, self.noise, self.rng = means, noise, random.Random(seed)
