@@ -63,13 +63,13 @@ def _some(problem: Problem, target: Target, keys: dict[int, str], ledger: Ledger
     with Bench.open(problem, target=target) as bench:
         slots = Slots(bench)
         witness = FreshContents(slots) if bench.device == "cpu" else None
-        timed, subject = slots.timed(), _itself(bench)
+        timed, subject = slots.timed(), itself(bench)
         for number, key in keys.items():
             found = paired(bench, subject, ["eager"], timed, RULE, witness=witness)
             ledger.append(key, series=number, pair=bench.candidate.pid, **_summary(found), environment=facts)
 
 
-def _itself(bench: Bench) -> str:
+def itself(bench: Bench) -> str:
     """Name of a subject that is eager, beside the baseline that is eager."""
     if bench.device == "cpu":
         bench.candidate.call("kernelwright.measure.host_ops:stand_in")
