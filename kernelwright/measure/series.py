@@ -35,7 +35,7 @@ class Series:
     reason: str = ""
     """Why sampling ended."""
     seconds: float = 0.0
-    disturbance: Disturbance = Disturbance()
+    disturbance: Disturbance = field(default_factory=Disturbance)
     """What else used the processors meanwhile."""
     facts: dict[str, Any] = field(default_factory=dict)
 
