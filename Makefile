@@ -27,6 +27,8 @@ docs: $(READY)
 
 evidence: $(READY)
 	$(BIN)/python -m benchmarks.aa --target cpu --series 1000
+	$(BIN)/python -m benchmarks.corpus --rounds 3
+	$(BIN)/python -m benchmarks.hostile --candidates 500
 	$(BIN)/python -m benchmarks.examples --budget 60
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.startup

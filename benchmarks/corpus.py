@@ -2,10 +2,10 @@
 
     python -m benchmarks.corpus --rounds 3 [--only softmax hostile/] [--results FILE]
 
-Each round has draws of its own. A kernel is judged at `full` without a clock and then under
-one; an honest one for as long as a single comparison takes, a hostile one that got so far for as
-long as the best kernel of a search would be. Appends to results/cpu/corpus.jsonl; kernels that it
-holds for a round, under the same hashes and versions, are not judged again.
+Each round has draws of its own. A kernel is judged at `full` without a clock and then under one: an
+honest one in the first round, for as long as a single comparison takes; a hostile one that got so far in
+each, at last for as long as the best kernel of a search. Appends to results/cpu/corpus.jsonl; kernels that
+it holds for a round, under the same hashes and versions, are not judged again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -52,25 +53,26 @@ class Judged:
     seconds: float
 
 
-def judge(one: CorpusKernel, problem: Problem, slots: Slots) -> Judged:
-    """Judge a kernel at `full`, and under the clock if it passes."""
+def judge(one: CorpusKernel, problem: Problem, slots: Slots, *, clock: bool = True) -> Judged:
+    """Judge a kernel at `full`, and with `clock` under the clock if it passes."""
     begun = time.perf_counter()
     kernel = read_kernel(one.path, problem, CPU)
     untimed = evaluate(problem, kernel, CPU, "full", slots, baselines=[])
     assert untimed.verdict is not None
-    passed = untimed.verdict.verdict == "accepted"
-    last = _timed(one, problem, kernel, slots, untimed.build) if passed else untimed
+    timed = clock and untimed.verdict.verdict == "accepted"
+    last = _timed(one, problem, kernel, slots, untimed.build) if timed else untimed
     assert last.verdict is not None
-    return Judged(last.verdict, passed, time.perf_counter() - begun)
+    return Judged(last.verdict, timed, time.perf_counter() - begun)
 
 
 def _timed(one: CorpusKernel, problem: Problem, kernel: Kernel, slots: Slots, build: Build) -> Evaluation:
-    """Under the clock: a hostile kernel at `full`, an honest one for a single comparison."""
-    if one.expected == "rejected":
-        return evaluate(problem, kernel, CPU, "full", slots, build=build, baselines=["eager"])
-    return evaluate(
-        problem, kernel, CPU, "quick", slots, build=build, baselines=["eager"], incumbent=OUT_OF_REACH
-    )
+    """Under the clock: an honest kernel for a single comparison, a hostile one until it is found out."""
+    timed = partial(evaluate, problem, kernel, CPU, slots=slots, build=build, baselines=["eager"])
+    if one.expected == "accepted":
+        return timed("quick", incumbent=OUT_OF_REACH)
+    quick = timed("quick")
+    assert quick.verdict is not None
+    return quick if quick.verdict.verdict == "rejected" else timed("full")
 
 
 def as_expected(one: CorpusKernel, verdict: Verdict) -> bool:
@@ -113,7 +115,10 @@ def _judge_all(
             for number, pairs in groupby(missing, key=lambda pair: pair[0]):
                 slots = Slots(bench)
                 for pair in pairs:
-                    ledger.append(keys[pair], round=number, **row(pair[1], judge(pair[1], problem, slots)))
+                    one = pair[1]
+                    clock = number == 0 or one.expected == "rejected"
+                    found = judge(one, problem, slots, clock=clock)
+                    ledger.append(keys[pair], round=number, **row(one, found))
     return set(keys.values())
 
 

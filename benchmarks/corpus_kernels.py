@@ -51,7 +51,13 @@ def corpus() -> Iterator[CorpusKernel]:
     """Every kernel, those of one problem and one kind of worker together, honest ones after hostile ones."""
     paths = [path for kind in ("honest", "hostile") for path in (CORPUS / kind).iterdir() if path.is_file()]
     found = [read(path) for path in paths if path.suffix in (".cpp", ".py")]
-    yield from sorted(found, key=lambda one: (one.problem, one.is_open, one.expected != "rejected", one.name))
+    yield from sorted(found, key=_order)
+
+
+def _order(one: CorpusKernel) -> tuple[bool, Path, bool, bool, str]:
+    """Small problems first."""
+    large = not one.problem.is_relative_to(CORPUS)
+    return large, one.problem, one.is_open, one.expected != "rejected", one.name
 
 
 def read(path: Path) -> CorpusKernel:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class Remains:
         """`folder` is where this process and what it starts put temporary files."""
         self._folder = folder
         self._groups: set[int] = set()
+        self._children = {number for number, _ in self._ours()}
         self._shared = set(os.listdir("/dev/shm"))
         self._descriptors = len(os.listdir("/proc/self/fd"))
         self._mounts = Path("/proc/self/mounts").read_text()
@@ -54,14 +55,17 @@ class Remains:
         }
 
     def _processes(self) -> list[str]:
-        found = []
+        """Number, name and state of each that was not there at the beginning."""
+        return [line for number, line in self._ours() if number not in self._children]
+
+    def _ours(self) -> Iterator[tuple[int, str]]:
+        """Children of this process, and all in the groups of watched workers."""
         for name in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
                 head, _, tail = Path(f"/proc/{name}/stat").read_text().rpartition(")")
                 state, parent, group = tail.split()[:3]
                 if int(parent) == os.getpid() or int(group) in self._groups:
-                    found.append(f"{head})  {state}")
-        return found
+                    yield int(name), f"{head})  {state}"
 
     def _locks(self) -> list[str]:
         """File locks of this process or of a watched one."""
