@@ -111,7 +111,7 @@ class _Chunk:
         return bool(_libc().process_vm_writev(pid, *self._both(address, size), 0) == size)
 
     def same(self, other: _Chunk, size: int) -> bool:
-        return memoryview(self._buffer)[:size] == memoryview(other._buffer)[:size]
+        return c.string_at(self._buffer, size) == c.string_at(other._buffer, size)
 
     def _both(self, address: int, size: int) -> tuple[Any, int, Any, int]:
         local, remote = _Iovec(c.addressof(self._buffer), size), _Iovec(address, size)
