@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM: end what runs, so that workers and files are cleared away, but not in mid-import.
+"""Ctrl-C, SIGTERM, a terminal that closes: end what runs, so that workers and files are cleared away, but
+not in mid-import.
 
 A module of native code of which half was imported aborts the process when it is imported again, which
 other libraries do while they clear up. So an import is waited for, `PATIENCE_S` at most.
@@ -11,15 +12,17 @@ import threading
 import time
 from types import FrameType
 
+from kernelwright.search.interrupt import heeded
+
 ASK_AGAIN_S = 0.05
 PATIENCE_S = 10.0
 
 
 def interruptible() -> None:
-    """Let SIGINT and SIGTERM raise KeyboardInterrupt in the main thread, between imports."""
+    """Let signals that ask for the end raise KeyboardInterrupt in the main thread, between imports."""
     if threading.current_thread() is threading.main_thread():
         signals = _Interrupt()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        for number in (*heeded(), signal.SIGALRM):
             signal.signal(number, signals.handle)
 
 

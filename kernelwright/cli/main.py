@@ -5,6 +5,7 @@ Results go to stdout, progress and errors to stderr. `--debug` shows tracebacks.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -15,15 +16,19 @@ import click
 
 import kernelwright
 from kernelwright.cli.interrupt import interruptible
+from kernelwright.cli.streams import settle_streams
 from kernelwright.core.errors import (
     EnvironmentFault,
     ExitCode,
     InternalFault,
     KernelwrightError,
+    UsageError,
     boundary,
     did_you_mean,
     first_line,
 )
+
+_OF_THE_PATH = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENOENT)
 
 COMMANDS = {
     "optimize": "Find a faster kernel for a computation, and prove it.",
@@ -31,6 +36,7 @@ COMMANDS = {
     "verify": "Judge a kernel: is it right, is it as precise, how fast is it.",
     "audit": "Judge a collection of published kernels: what holds up, and why the rest does not.",
     "serve-verdicts": "Judge kernels for many clients, over HTTP: trainers, teams, continuous integration.",
+    "ask-verdict": "Ask such a service for a verdict on one kernel.",
     "show": "Show one trial: kernel, verdict, measurement.",
     "report": "List runs and their best kernels.",
     "doctor": "Say what this machine has: targets, languages, sandbox, store.",
@@ -85,9 +91,11 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str], debug: bool) -> int:
+    settle_streams()
     interruptible()
     try:
         with boundary(InternalFault, "an unforeseen fault (run again with --debug to see where)"):
+            _require_directory()
             return _invoked(arguments)
     except KernelwrightError as error:
         if debug:
@@ -95,6 +103,14 @@ def _run(arguments: list[str], debug: bool) -> int:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("interrupted", ExitCode.INTERRUPTED)
+
+
+def _require_directory() -> None:
+    """EnvironmentFault where the working directory was removed: paths mean nothing, and libraries abort."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise EnvironmentFault("the working directory is gone; change to one that exists") from error
 
 
 def _invoked(arguments: list[str]) -> int:
@@ -115,12 +131,17 @@ def _invoked(arguments: list[str]) -> int:
     except click.ClickException as error:
         return _fail(error.format_message(), ExitCode.USAGE)
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): not an error, and nothing more to say.
+        # The reader of our output went away (`| head`): not an error, and nothing more to say. Not the
+        # reader of our log: what stderr cannot take is let go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except ImportError as error:
         raise EnvironmentFault(f"{first_line(error)}; install what Kernelwright depends on") from error
     except OSError as error:
+        if error.errno in _OF_THE_PATH:
+            raise UsageError(
+                f"'{error.filename}' cannot be used: {error.strerror}; give another path"
+            ) from error
         raise EnvironmentFault(f"{first_line(error)}; free space or choose another place") from error
 
 

@@ -17,6 +17,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from traceback import TracebackException
 
 
 class ExitCode(IntEnum):
@@ -68,22 +69,28 @@ class InternalFault(KernelwrightError):
 
 def first_line(error: BaseException) -> str:
     """The first line of an error's text, or its type where it has none."""
-    text = str(error).strip().splitlines()
+    text = full_text(error).strip().splitlines()
     return text[0] if text else type(error).__name__
+
+
+def full_text(error: BaseException) -> str:
+    """An error's text, also where its own `__str__` raises."""
+    return str(TracebackException.from_exception(error, limit=0))
 
 
 @contextmanager
 def boundary(kind: type[KernelwrightError], what: str) -> Iterator[None]:
     """Turn whatever escapes the block into `kind`, one line that begins with `what`.
 
-    That includes `SystemExit`: a user's code that calls `sys.exit` must not end this program.
-    The only place, besides a worker's main loop, where every exception is caught.
+    That includes `SystemExit`, and whatever else a user's code raises to end this program; an interrupt
+    passes, and so does the closing of a generator. The only place, besides a worker's main loop, where
+    every exception is caught.
     """
     try:
         yield
-    except KernelwrightError:
+    except (KernelwrightError, KeyboardInterrupt, GeneratorExit):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise kind(f"{what}: {type(error).__name__}: {first_line(error)}") from error
 
 

@@ -178,7 +178,8 @@ def _arange(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
 
 
 def _logical(node: fx.Node, writer: Writer, dtype: Dtype) -> int:
-    return writer.apply(op_name(node), tuple(writer.value(arg, "bool") for arg in node.args), "bool")
+    name = op_name(node).replace("bitwise_not", "logical_not")  # the same, of a bool
+    return writer.apply(name, tuple(writer.value(arg, "bool") for arg in node.args), "bool")
 
 
 def _isnan(node: fx.Node, writer: Writer, dtype: Dtype) -> int:

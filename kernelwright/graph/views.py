@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import fx
 
 from kernelwright.graph.atoms import Atoms, Factors, Mismatch
@@ -44,8 +45,11 @@ def whole_buffer(atoms: Atoms, shape: Sequence[int]) -> View:
 
 
 def shape_of(node: fx.Node) -> list[int]:
-    """Sizes of the node's tensor; Mismatch where they are not plain numbers."""
-    shape = list(node.meta["val"].shape)
+    """Sizes of the node's tensor; Mismatch where it has none, or they are not plain numbers."""
+    value = node.meta["val"]
+    if not isinstance(value, torch.Tensor):
+        raise Mismatch("a number that depends on values")
+    shape = list(value.shape)
     if not all(isinstance(size, int) for size in shape):
         raise Mismatch("a size that depends on values")
     return shape

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernelwright.core.errors import EnvironmentFault, UsageError, first_line
+from kernelwright.core.file import read_file
 from kernelwright.core.kernel import Kernel
 from kernelwright.languages import guard
 from kernelwright.languages.base import Refused
@@ -82,9 +83,7 @@ def _checked(value: Any) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """A source's text as it is, line ends included. UsageError, one line, if it cannot be read."""
     try:
-        if path.stat().st_size > TEXT_BYTES:
-            raise UsageError(f"kernel file '{path}' is larger than {TEXT_BYTES} bytes")
-        return path.read_bytes().decode("utf-8")
+        return read_file(path, TEXT_BYTES).decode("utf-8")
     except FileNotFoundError:
         raise UsageError(
             f"no kernel file '{path}'; give a .cpp, .cu, .py or .json file or a published folder"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 
 Draw = Callable[[torch.Tensor, torch.Generator], None]
-"""Fills a floating-point tensor in place."""
+"""Fills a contiguous floating-point tensor in place."""
 
 _HUGE = {torch.float64: 1e100, torch.float32: 1e15, torch.bfloat16: 1e15, torch.float16: 1e3}
 _TINY = {torch.float64: 1e-200, torch.float32: 1e-30, torch.bfloat16: 1e-30, torch.float16: 1e-6}
@@ -25,9 +25,14 @@ _KIND_RUN = 7
 
 
 def fill(tensor: torch.Tensor, name: str, seed: int) -> None:
-    """Fill a floating-point tensor from the distribution called `name`; KeyError if there is none."""
+    """Fill a floating-point tensor of any layout from the distribution `name`; KeyError if there is none."""
     generator = torch.Generator(device=tensor.device).manual_seed(seed)
-    DRAWS[name](tensor, generator)
+    if tensor.is_contiguous():
+        DRAWS[name](tensor, generator)
+        return
+    drawn = torch.empty_like(tensor, memory_format=torch.contiguous_format)
+    DRAWS[name](drawn, generator)
+    tensor.copy_(drawn)
 
 
 def _signed(x: torch.Tensor, generator: torch.Generator) -> None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import sys
+import tokenize
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,12 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.core.errors import ProblemError, boundary, did_you_mean
+from kernelwright.core.file import read_file
 from kernelwright.core.problem import Entry, Mode
 from kernelwright.problems.constants import constants, with_constants
 from kernelwright.problems.literal import literal_text
 from kernelwright.problems.normalize import normalize
 from kernelwright.problems.text_module import text_module
 
+TEXT_BYTES = 16 << 20
+"""A larger problem file is refused: it holds data, which belongs in a file that it loads."""
 FORM = "a problem file defines Model (an nn.Module), get_inputs() and get_init_inputs()"
 
 
@@ -38,17 +43,17 @@ class KernelBenchOrigin:
         self.mode: Mode = mode
         self.path = Path(entry.location)
         self.name = self.path.stem
-        self._tree = self._parsed()
-        self.identity = normalize(text)
+        self._tree, self.identity = self._parsed()
         self._runs: dict[tuple[tuple[str, int], ...], types.ModuleType] = {}
 
     @classmethod
     def read(cls, path: Path, mode: Mode = "train") -> KernelBenchOrigin:
         """Read a file; ProblemError if it is missing, unreadable, does not parse or lacks a part."""
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ProblemError(f"problem file {path} cannot be read: {error}") from error
+            text = _decoded(read_file(path, TEXT_BYTES))
+        except (OSError, UnicodeDecodeError, SyntaxError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ProblemError(f"problem file {path} cannot be read: {reason}") from error
         origin = cls(text, Entry(kind="kernelbench", location=str(path.resolve())), mode)
         origin._check_form()
         return origin
@@ -102,14 +107,17 @@ class KernelBenchOrigin:
             given = function() if function else []
         return list(given) if isinstance(given, list | tuple) else [given]
 
-    def _parsed(self) -> ast.Module:
+    def _parsed(self) -> tuple[ast.Module, str]:
+        """The syntax tree, and the text that the hash covers."""
         try:
-            return ast.parse(self.text)
+            return ast.parse(self.text), normalize(self.text)
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None)
+            reason = f"{getattr(error, 'msg', error)}" + (f" (line {line})" if line else "")
+            raise ProblemError(f"problem file {self.path} does not parse: {reason}") from error
+        except (RecursionError, MemoryError) as error:
             raise ProblemError(
-                f"problem file {self.path} does not parse: {getattr(error, 'msg', error)}"
-                + (f" (line {line})" if line else "")
+                f"problem file {self.path} does not parse: an expression is nested too deeply; split it"
             ) from error
 
     def _check_form(self) -> None:
@@ -143,6 +151,12 @@ class KernelBenchOrigin:
         with boundary(ProblemError, f"problem file {self.path} cannot be run"), _beside(self.path):
             exec(code, module.__dict__)
         return module
+
+
+def _decoded(data: bytes) -> str:
+    """Python source as Python reads it: with a byte order mark, a coding comment or neither; any newlines."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
 
 
 def _definitions(tree: ast.Module) -> Iterator[str]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils import _pytree as pytree
 
-from kernelwright.core.errors import ProblemError
+from kernelwright.core.errors import ProblemError, boundary
 from kernelwright.graph.capture import module_tensors
 from kernelwright.problems.origin import Origin
 from kernelwright.problems.placed import moved, placed
@@ -57,10 +58,19 @@ def outline(origin: Origin, axes: Mapping[str, int], device: str = "meta") -> Ou
     with placed(device, seed=0):
         module = origin.module(axes)
         arguments = origin.arguments(axes)
-    arguments = moved(arguments, device)
-    if isinstance(module, torch.nn.Module):
-        module = module.to(device)
+    with boundary(ProblemError, f"'{origin.name}' cannot be put on a device"):
+        arguments = moved(arguments, device)
+        if isinstance(module, torch.nn.Module):
+            _check_shapes(origin.name, module)
+            module = module.to(device)
     return Outline(module, arguments)
+
+
+def _check_shapes(name: str, module: torch.nn.Module) -> None:
+    """ProblemError for a lazy module, whose weights get their shapes in its first call."""
+    lazy = [key for key, tensor in module_tensors(module).items() if is_lazy(tensor)]
+    if lazy:
+        raise ProblemError(f"weight '{lazy[0]}' of '{name}' has no shape yet; give a module that is not lazy")
 
 
 def outline_or_none(origin: Origin, axes: Mapping[str, int]) -> Outline | None:

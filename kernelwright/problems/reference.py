@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from kernelwright.core.errors import ProblemError, boundary, did_you_mean
+from kernelwright.core.errors import ProblemError, boundary, did_you_mean, full_text
 from kernelwright.core.problem import NumericFlags, Problem, Workload
 from kernelwright.graph.capture import input_names, module_tensors
 from kernelwright.problems.draw import DRAWS, fill
@@ -159,7 +159,7 @@ def running(name: str) -> Iterator[None]:
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that host or device memory is used up."""
-    text = str(error).lower()
+    text = full_text(error).lower()
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
         isinstance(error, RuntimeError)
         and any(sign in text for sign in ("can't allocate memory", "not enough memory", "out of memory"))

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TextIO, cast
 
+from kernelwright.core.errors import full_text
 from kernelwright.sandbox.confine import Layers, Parent, confine
 from kernelwright.sandbox.frames import Channel, ChannelClosed, ProtocolError, decode, encode
 from kernelwright.sandbox.limits import Limits
@@ -88,7 +89,7 @@ def _described(error: BaseException) -> dict[str, str]:
     text = "".join(traceback.format_exception(error))
     return {
         "type": type(error).__name__,
-        "message": str(error)[:_LONGEST_TEXT],
+        "message": full_text(error)[:_LONGEST_TEXT],
         "traceback": text[-_LONGEST_TEXT:],
     }
 

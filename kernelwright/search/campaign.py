@@ -87,6 +87,9 @@ class Campaign:
             )
             self.notes.append(f"interrupted: {judged}")
             return outcome.accepted[0] if outcome.accepted else None
+        if outcome.rejected and not outcome.accepted:
+            ((why, count),) = outcome.rejected.most_common(1)
+            self.notes.append(f"none of {outcome.trials} kernels was accepted; {count} failed by {why}")
         try:
             return self._first_confirmed(outcome.accepted[:FINALISTS])
         except KeyboardInterrupt:

@@ -1,4 +1,5 @@
-"""Ctrl-C, or SIGTERM, as a request: the trial under way is finished and stored, then the search ends.
+"""Ctrl-C, SIGTERM, or a terminal that closes, as a request: the trial under way is finished and stored,
+then the search ends.
 
 The second one interrupts at once. Works in the main thread of a process; elsewhere signals are
 left alone and `Interrupts.asked` stays False.
@@ -11,7 +12,16 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+
+
+def heeded() -> list[signal.Signals]:
+    """The signals that ask for the end. `nohup` has a terminal that closes ignored, and so do we."""
+    return [
+        number
+        for number in SIGNALS
+        if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) != signal.SIG_IGN
+    ]
 
 
 class Interrupts:
@@ -23,7 +33,7 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+            self._before = {number: signal.signal(number, self._on_signal) for number in heeded()}
         return self
 
     def __exit__(

@@ -10,6 +10,7 @@ Not covered: who proposes kernels, how they are judged, where trials are kept; t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -49,6 +50,8 @@ class Outcome:
     accepted: list[Trial] = field(default_factory=list)
     """Accepted and timed, cheapest first."""
     trials: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    """How many trials were rejected, by gate and message."""
     interrupted: bool = False
     ended: str = ""
     """Why the search ended."""
@@ -172,6 +175,8 @@ class Search:
         if self._costs[trial.kernel.hash] is not None:
             outcome.accepted.append(trial)
             outcome.accepted.sort(key=lambda each: self._costs[each.kernel.hash] or 0.0)
+        elif trial.evaluation.verdict is not None and (reason := trial.evaluation.verdict.reason) is not None:
+            outcome.rejected[f"{reason.gate}: {reason.message}"] += 1
         self._tools.report(outcome.trials, trial, outcome.accepted[0] if outcome.accepted else None)
 
     @property

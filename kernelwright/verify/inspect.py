@@ -39,7 +39,7 @@ def copy_inputs(state: dict[str, Any], *, source: str, onto: str) -> None:
     bench = bench_state(state)
     with torch.no_grad():
         for value, place in _pairs(bench.slot(source).args, bench.slot(onto).args):
-            place.copy_(value)
+            _distinct(place).copy_(_distinct(value))
 
 
 def checksum(tensor: Tensor) -> list[int]:
@@ -56,6 +56,12 @@ def checksum(tensor: Tensor) -> list[int]:
         plain += int(chunk.sum())
         weighted += (2 * number + 1) * int((chunk * weights[: chunk.numel()]).sum())
     return [plain % 2**63, weighted % 2**63]
+
+
+def _distinct(tensor: Tensor) -> Tensor:
+    """Without the dimensions in which it was expanded, whose elements are one in memory."""
+    index = [slice(0, 1) if stride == 0 else slice(None) for stride in tensor.stride()]
+    return tensor[tuple(index)]
 
 
 def _pairs(source: list[Any], target: list[Any]) -> Iterable[tuple[Tensor, Tensor]]:

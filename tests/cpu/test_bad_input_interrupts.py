@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and kill -9 at any moment: the right exit code, nothing lost, nothing left behind."""
+"""Ctrl-C, SIGTERM, SIGHUP and kill -9 at any moment: the right exit code, nothing lost, nothing left."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def optimize(place: Path, cache: Path, budget: int) -> Command:
     [
         ("problem", 0.5, signal.SIGINT, 60),
         ("baseline", 1.0, signal.SIGTERM, 60),
-        ("trial", 0.3, signal.SIGINT, 60),
+        ("trial", 0.3, signal.SIGHUP, 60),
         ("final", 1.5, signal.SIGINT, 1),
     ],
     ids=["loading", "baselines", "search", "final"],

@@ -109,6 +109,28 @@ def test_a_function_with_several_outputs_keeps_their_structure() -> None:
     assert module.served + sum(module.passed_on.values()) == 6
 
 
+def chosen(a: torch.Tensor, b: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    return torch.where(~keep, a * 2, b)
+
+
+def laid_out_oddly() -> tuple[torch.Tensor, ...]:
+    return torch.randn(128, 64).t(), torch.randn(1, 128).expand(64, 128), torch.rand(64, 256)[:, ::2] > 0.5
+
+
+def test_a_right_kernel_is_accepted_on_inputs_of_any_layout() -> None:
+    module = replaced(chosen, laid_out_oddly)
+    given = laid_out_oddly()
+    for _ in range(2):
+        torch.testing.assert_close(module(*given), chosen(*given))
+    assert module.served == 1
+
+
+def test_a_number_that_depends_on_values_is_no_fault() -> None:
+    problem = kw.load_problem(lambda x: x * x.sum().item(), (X,))
+    with pytest.raises(ProblemError, match="depends on values"):
+        open_proposals(problem, CPU)
+
+
 def test_a_module_without_inputs() -> None:
     module = replaced(Alone(), ())
     with torch.no_grad():

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from bad_input_run import CHEATS, SMALL, call, refused
 
+from kernelwright.problems import load_problem
+
 PROBLEM = str(CHEATS / "problem.py")
 FORM = """import torch
 import torch.nn as nn
@@ -92,6 +94,11 @@ def test_a_command_alone_is_answered_with_its_help() -> None:
         ("leaves.py", SMALL + "import sys\nsys.exit(3)\n", ["cannot be run", "SystemExit: 3"]),
         ("number.py", SMALL + "Model = 3\n", ["Model(*get_init_inputs()) raises", "int"]),
         ("data.txt", SMALL, ["neither a .py problem file nor of the form module:attribute"]),
+        ("deep.py", SMALL + f"z = {'-' * 100_000}1\n", ["does not parse", "nested too deeply"]),
+        ("long.py", SMALL + f"z = {'+'.join(['1'] * 20_000)}\n", ["does not parse", "nested too deeply"]),
+        ("huge.py", SMALL + "#" * (16 << 20), ["cannot be read", "larger than 16777216 bytes"]),
+        ("coding.py", "# coding: klingon\n" + SMALL, ["cannot be read", "unknown encoding: klingon"]),
+        ("ends.py", f"class End(BaseException): pass\n{SMALL}raise End(1)\n", ["cannot be run: End: 1"]),
     ],
     ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".txt")) else None,
 )
@@ -111,6 +118,34 @@ def test_a_missing_file_and_its_nearest_neighbour() -> None:
     refused(call("optimize", "bytes.py"), 2, "bytes.py cannot be read")
 
 
+def odd_files(name: str) -> None:
+    """Files that are none to read: pipes, devices, folders, loops, names that no system takes."""
+    os.mkfifo(f"pipe{name}")
+    Path(f"device{name}").symlink_to("/dev/zero")
+    Path(f"loop{name}").symlink_to(f"loop{name}")
+    Path(f"nowhere{name}").symlink_to("gone")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "loop", "nowhere", "x" * 300, "a/" * 3000])
+def test_a_path_that_is_no_file_to_read(kind: str) -> None:
+    odd_files(".py")
+    done = call("optimize", f"{kind}.py")
+    refused(done, 2, "problem file")
+    assert ("regular" in done.error) == (kind in ("pipe", "device")), done.error
+    given, name = problem_file(), f"{kind}.cpp"
+    odd_files(".cpp")
+    done = call("verify", name, "--problem", given)
+    refused(done, 2)
+    assert ("regular" in done.error) == (kind in ("pipe", "device")), done.error
+
+
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbf", b"# coding: latin-1\n# \xe9\n", b"# \xc3\xa9\r\n\r\n"])
+def test_a_problem_file_is_read_as_python_reads_it(start: bytes) -> None:
+    Path("given.py").write_bytes(start + SMALL.replace("\n", "\r\n").encode())
+    problem = load_problem("given.py")
+    assert (problem.name, "\r" in problem.source) == ("given", False)
+
+
 @pytest.mark.parametrize(
     ("forward", "inputs", "words"),
     [
@@ -126,6 +161,24 @@ def test_a_missing_file_and_its_nearest_neighbour() -> None:
         ("return x", "return ['a']", ["returns no tensor"]),
         ("return x.nonzero()", "return [torch.rand(8)]", ["shape that depends on values"]),
         ("return x.abs()", "return [torch.rand(8, dtype=torch.complex64)]", ["complex64; allowed: float64"]),
+        ("return x.to_dense()", "return [torch.eye(4).to_sparse()]", ["sparse_coo tensor", "dense"]),
+        ("return next(x)", "return [iter([torch.rand(8)])]", ["has a list_iterator; allowed: tensors"]),
+        ("return x.x", "return [type('Bag', (), {})()]", ["has a Bag; allowed: tensors, numbers, strings"]),
+        (
+            "raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()",
+            "return [torch.rand(8)]",
+            ["Mute: <exception str() failed>"],
+        ),
+        (
+            "return x\n    def __init__(self): super().__init__(); self.me = self",
+            "return [torch.rand(8)]",
+            ["cannot be put on a device: RecursionError"],
+        ),
+        (
+            "return self.l(x)\n    def __init__(self): super().__init__(); self.l = nn.LazyLinear(3)",
+            "return [torch.rand(8)]",
+            ["weight 'l.weight' of 'given' has no shape yet"],
+        ),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.search.interrupt import heeded
+
 PROGRAM = """
 import os, sys, time
 from kernelwright.cli import interrupt
@@ -48,7 +50,7 @@ IMPORT = "import slow_module; time.sleep(30)"
 WHOLE = "hasattr(sys.modules.get('slow_module'), 'whole')"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_import_is_waited_for(tmp_path: Path, number: signal.Signals) -> None:
     said, _ = ended(tmp_path, IMPORT, WHOLE, number, 10.0)
     assert said == "interrupted True\n"
@@ -63,3 +65,13 @@ def test_nothing_else_is_waited_for(tmp_path: Path) -> None:
     body = "print('ready', flush=True); time.sleep(30)"
     said, seconds = ended(tmp_path, body, "True", signal.SIGTERM, 10.0)
     assert said == "interrupted True\n" and seconds < 5
+
+
+def test_nohup_is_respected() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert heeded() == [signal.SIGINT, signal.SIGTERM]
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        assert heeded() == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -95,6 +95,15 @@ def test_draws_fill_any_shape(name: str, shape: tuple[int, ...]) -> None:
     assert x.numel() == 0 or float(x) != 7.0
 
 
+@pytest.mark.parametrize("name", list(DRAWS))
+def test_draws_fill_any_layout_with_the_same(name: str) -> None:
+    dense = torch.zeros(6, 8)
+    fill(dense, name, 3)
+    for laid in (torch.zeros(8, 6).t(), torch.zeros(6, 16)[:, ::2], torch.zeros(7, 8)[1:]):
+        fill(laid, name, 3)
+        torch.testing.assert_close(laid, dense, equal_nan=True)
+
+
 def test_file_draw_is_the_files_own(problem: Problem) -> None:
     reference = Reference.open(problem)
     torch.manual_seed(9)
