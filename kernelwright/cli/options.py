@@ -21,7 +21,7 @@ def as_json(function: F) -> F:
 def html(function: F) -> F:
     """`--html`: the result as a page, beside what is printed."""
     return click.option(
-        "--html", type=click.Path(path_type=Path), metavar="FILE",
+        "--html", type=click.Path(path_type=Path, dir_okay=False, writable=True), metavar="FILE",
         help="Also write the result to FILE as one page of HTML.",
     )(function)  # fmt: skip
 

@@ -34,7 +34,7 @@ from kernelwright.core.verdict import Level
     help="Judge only workloads whose uuid begins so; may be given again.",
 )  # fmt: skip
 @click.option(
-    "--trace", type=click.Path(path_type=Path), metavar="FILE",
+    "--trace", type=click.Path(path_type=Path, dir_okay=False, writable=True), metavar="FILE",
     help="Append a trace for each workload to FILE (JSON lines).",
 )  # fmt: skip
 @options.html

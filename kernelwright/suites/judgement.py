@@ -6,6 +6,7 @@ judge(Path("solution.json"), "definition.json", target, workload=...)    one for
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def judge(
 
     UsageError, one line, for what cannot be read; `tell` hears what begins.
     """
-    if not path.exists():
+    if not os.path.exists(path):
         raise UsageError(
             f"no kernel file '{path}'; give a .cpp, .cu, .py or .json file or a published folder"
         )
@@ -127,7 +128,7 @@ def _kernel(
 
 
 def _is_solution(path: Path) -> bool:
-    return path.suffix == ".json" and path.is_file() and is_solution(path)
+    return path.suffix == ".json" and os.path.isfile(path) and is_solution(path)
 
 
 def _only_for_files(inputs: str | None, mode: Mode | None) -> None:

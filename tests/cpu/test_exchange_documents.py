@@ -101,6 +101,9 @@ def test_what_would_be_lost_is_refused(text: str, said: str) -> None:
         ({"axes": {"rows": {"type": "expr", "expression": "f(2)"}}}, "uses Call; allowed are integers"),
         ({"axes": {"rows": {"type": "open"}}}, "'axes.rows.type' is \"open\": "),
         ({"axes": {"1x": {"type": "var"}}}, "'1x' is no name"),
+        ({"axes": {"lambda": {"type": "var"}}}, "'lambda' is no name"),
+        ({"axes": {"ﬁ": {"type": "var"}}}, "is no name that Python could use"),
+        ({"axes": {"kernelwright_calls": {"type": "var"}}}, "begins as names that are taken do"),
         ({"constraints": ["rows =="]}, "constraint 'rows ==' is no Python"),
         ({"custom_inputs_entrypoint": "make"}, "has no function 'make'"),
     ],
@@ -151,6 +154,8 @@ def test_workloads_of_either_project_are_found_and_chosen(tmp_path: Path) -> Non
     place = tmp_path / "definitions" / "pointwise" / "relu_scale.json"
     place.parent.mkdir(parents=True)
     assert workload_file(place, definition) is None
+    for name in ("n" * 5000, "\0", "../../x"):
+        assert workload_file(place, Definition.of({**DEFINITION, "name": name}, "d")) is None
     lines = [
         {"definition": "relu_scale", "workload": {**WORKLOAD, "uuid": uuid}, "solution": None}
         for uuid in ("w-1", "w-2", "v")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import struct
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +102,16 @@ def test_integers_booleans_and_computed_sizes(tmp_path: Path) -> None:
 
 def test_tensors_from_files_are_kept_by_content(tmp_path: Path) -> None:
     values = torch.arange(96 * 64, dtype=torch.float32).view(96, 64)
-    blob = tmp_path / "root" / "blob" / "x.safetensors"
+    blob = tmp_path / "top" / "blob" / "x.safetensors"
     blob.parent.mkdir(parents=True)
     blob.write_bytes(
         safetensors_bytes(
             {"n": ("I64", [1], struct.pack("<q", 7)), "x": ("F32", [96, 64], values.numpy().tobytes())}
         )
     )
-    place = tmp_path / "root" / "workloads" / "op"
+    place = tmp_path / "top" / "workloads" / "op"
     place.mkdir(parents=True)
-    given_x = {"type": "safetensors", "path": "data/root/blob/x.safetensors", "tensor_key": "x"}
+    given_x = {"type": "safetensors", "path": "data/top/blob/x.safetensors", "tensor_key": "x"}
     workload = changed(WORKLOAD)
     workload["inputs"]["x"] = given_x
     problem = made(DEFINITION, workload, place)
@@ -143,6 +145,8 @@ def test_a_file_that_holds_no_such_tensor(tmp_path: Path, content: bytes, said: 
     with pytest.raises(UsageError) as caught:
         keep_tensor(find_tensor_file("x.safetensors", tmp_path), "x")
     assert said in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match="is in no folder above"):
+        find_tensor_file("x" * 5000, tmp_path)
     with pytest.raises(UsageError, match="leaves its collection"):
         find_tensor_file("../x.safetensors", tmp_path)
 
@@ -273,3 +277,49 @@ def test_a_solution_keeps_its_sources_and_says_what_it_is_passed(tmp_path: Path)
     hidden["outputs"]["y"]["shape"] = ["rows", "k"]
     with pytest.raises(UsageError, match="no input tells the size of axis 'k'"):
         solution_kernel(solution, Definition.of(hidden, "d"), problem, CPU)
+
+
+NASTY = ["self", "run", "entry", "given", "made", "torch", "len", "kernel", "importlib", "Model",
+         "get_inputs", "int", "outputs", "float", "x", "match", "_"]  # fmt: skip
+
+
+@given(st.permutations(NASTY), st.booleans())
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_axes_inputs_and_outputs_may_be_called_anything(
+    tmp_path: Path, names: list[str], writes: bool
+) -> None:
+    rows, columns, double, a, b, number, out = names[:7]
+    definition = {
+        "name": "n",
+        "axes": {
+            rows: {"type": "var"},
+            columns: {"type": "const", "value": 8},
+            double: {"type": "expr", "expression": f"{columns} * 2"},
+        },
+        "constraints": [f"{rows} > 1", f"{double} == 16"],
+        "inputs": {
+            a: {"shape": [rows, double], "dtype": "float32"},
+            b: {"shape": [double], "dtype": "float32"},
+            number: {"shape": None, "dtype": "float32"},
+        },
+        "outputs": {out: {"shape": [rows, double], "dtype": "float32"}},
+        "reference": f"def run({a}, {b}, {number}):\n    return {a} * {b} + {number}\n",
+    }
+    inputs = {a: {"type": "random"}, b: {"type": "random"}, number: {"type": "scalar", "value": 3}}
+    problem = made(definition, {"uuid": "u", "axes": {rows: 6}, "inputs": inputs}, tmp_path)
+    text = "import torch\n\ndef run(a, b, number, *out):\n    made = a * b + number\n"
+    text += "    out[0].copy_(made)\n" if writes else "    return {OUT: made}\n".replace("OUT", repr(out))
+    spec = {"language": "python", "entry_point": "pkg/own.py::run", "destination_passing_style": writes}
+    sources = [{"path": "pkg/own.py", "content": text}]
+    solution = Solution.of({"name": "s", "definition": "n", "spec": spec, "sources": sources}, "s")
+    kernel = solution_kernel(solution, Definition.of(definition, "d"), problem, CPU)
+    own = types.ModuleType("pkg.own")
+    exec(text, own.__dict__)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pkg", types.ModuleType("pkg"))
+        patch.setitem(sys.modules, "pkg.own", own)
+        namespace: dict[str, Any] = {}
+        exec(kernel.sources[0].text, namespace)
+    reference = Reference.open(problem)
+    args = reference.draw(1)
+    torch.testing.assert_close(namespace["kernel"](*args)[0], reference.forward(args)[0])

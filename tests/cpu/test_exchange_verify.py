@@ -133,12 +133,14 @@ def test_the_command_judges_the_workloads_that_are_asked_for(
     definition = write_json(tmp_path / "definition.json", DEFINITION)
     write_json(tmp_path / "workload.jsonl", [WORKLOAD, {**WORKLOAD, "uuid": "v-2", "axes": {"rows": 40}}])
     solution = write_json(tmp_path / "solution.json", SOLUTION)
-    options = ("--level", "quick", "--trace", traces, "--uuid", "v", "--json")
+    page = tmp_path / "out" / "verdict.html"
+    options = ("--level", "quick", "--trace", traces, "--html", page, "--uuid", "v", "--json")
     done = call("verify", solution, "--problem", definition, *options)
     assert done.code == 0, done
     found = json.loads(done.out)
     assert (found["verdict"], found["workload"]) == ("accepted", "v-2")
     assert any("the workload's own tolerance" in item for item in found["not_checked"])
+    assert "Workload v-2" in page.read_text() and "the workload&#39;s own tolerance" in page.read_text()
     (line,) = traces.read_text().splitlines()
     assert Trace.parsed(line, "t").content["workload"]["uuid"] == "v-2"
 
@@ -168,6 +170,8 @@ def test_the_first_rejection_decides(slots: Slots, problem: Problem) -> None:
     ("arguments", "said"),
     [
         (("solution.json", "problem.py"), "is a solution; give its definition: --problem definition.json"),
+        (("n" * 5000 + ".json", "definition.json"), "no kernel file"),
+        (("solution.json", "n" * 5000 + ".json"), "cannot read definition"),
         (("solution.json", "none.json"), "cannot read definition 'none.json': No such file"),
         (("solution.json", "alone/definition.json"), "no workload.jsonl beside it"),
         (("solution.json", "definition.json", "--uuid", "x"), "no workload 'x'; allowed: w-1"),
@@ -177,6 +181,8 @@ def test_the_first_rejection_decides(slots: Slots, problem: Problem) -> None:
         (("broken.json", "definition.json"), "broken.json: not JSON"),
         (("half.json", "definition.json"), "half.json: not a solution: 'name': Field required"),
         (("kernel.json", "definition.json"), "not a kernel: "),
+        (("kernel.py", "problem.py", "--html", "."), "'--html': File '.' is a directory"),
+        (("kernel.py", "problem.py", "--trace", "alone"), "'--trace': File 'alone' is a directory"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bad_input_run import call
 
 from kernelwright.core.errors import UsageError
 from kernelwright.core.target import Target
@@ -85,6 +86,15 @@ def test_a_reference_that_does_not_load_is_said_once_for_each_of_its_kernels(tmp
     rows = audit(found, CPU, "quick")
     assert [row["verdict"] for row in rows] == ["unjudged", "unjudged"]
     assert all("has no 'Model'" in row["reason"]["message"] for row in rows)
+
+
+def test_the_page_of_an_audit_holds_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "problem.py").write_text("import torch\n")
+    (tmp_path / "<b>.cpp").write_text("")
+    page = tmp_path / "pages" / "audit.html"
+    assert call("audit", tmp_path, "--level", "quick", "--html", page).code == 0
+    text = page.read_text()
+    assert "&lt;b&gt;.cpp" in text and "<b>.cpp" not in text and "has no &#39;Model&#39;" in text
 
 
 @pytest.mark.parametrize(

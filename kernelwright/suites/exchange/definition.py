@@ -18,6 +18,8 @@ from kernelwright.suites.exchange import arithmetic
 from kernelwright.suites.exchange.document import Document, Part, read_text
 
 RUN = "run"
+OURS = "kernelwright_"
+"""How names begin that the texts written from a definition use for themselves."""
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -89,8 +91,10 @@ class Definition(Document):
     @model_validator(mode="after")
     def _names_fit(self) -> Definition:
         for name in (*self.axes, *self.inputs, *self.outputs):
-            if not name.isidentifier() or keyword.iskeyword(name):
+            if not name.isascii() or not name.isidentifier() or keyword.iskeyword(name):
                 raise ValueError(f"'{name}' is no name that Python could use; rename it")
+            if name.startswith(("__", OURS)):
+                raise ValueError(f"'{name}' begins as names that are taken do (__, {OURS}); rename it")
         both = [name for name in self.inputs if name in self.outputs]
         if both:
             raise ValueError(f"'{both[0]}' is an input and an output; give each a name of its own")

@@ -6,8 +6,8 @@
         run(x, weight, *written)            # destination-passing style
         return written
 
-Solutions whose host side is compiled (C++ that binds through torch or TVM) are refused by name: such a host
-side cannot be kept apart from the judge, and Kernelwright writes its own.
+(with longer names). Solutions whose host side is compiled (C++ that binds through torch or TVM) are refused
+by name: such a host side cannot be kept apart from the judge, and Kernelwright writes its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernelwright.core.target import Target
 from kernelwright.languages import guard
 from kernelwright.languages.base import Refused
 from kernelwright.languages.python import FUNCTION
-from kernelwright.suites.exchange.definition import Definition
+from kernelwright.suites.exchange.definition import OURS, Definition
 from kernelwright.suites.exchange.problem_text import CALLS, renamed, shape_text
 from kernelwright.suites.exchange.solution import Solution
 
@@ -30,6 +30,8 @@ PLAIN = frozenset({"python", "pytorch"})
 ON_A_GPU = frozenset({"triton"})
 ADAPTER = "solution_entry"
 """Name of the source that we write, if no source of the solution has it."""
+ENTRY, _WRITTEN = f"{OURS}entry", f"{OURS}outputs"
+"""Names in that source."""
 
 
 def solution_kernel(solution: Solution, definition: Definition, problem: Problem, target: Target) -> Kernel:
@@ -60,33 +62,28 @@ def adapter_text(solution: Solution, definition: Definition) -> str:
     module = ".".join(PurePosixPath(file).with_suffix("").parts)
     names = ", ".join(definition.inputs)
     dtypes = {name: tensor.dtype for name, tensor in definition.outputs.items()}
-    lines = [f"return {CALLS}.in_order(entry({names}), {dtypes!r})"]
+    lines = [f"return {CALLS}.in_order({ENTRY}({names}), {dtypes!r})"]
     if solution.spec.destination_passing_style:
         lines = [*_passing(solution, definition, names)]
     body = "\n".join(f"    {line}" for line in lines)
     return (
         f'"""Calls {function} of {file} as a solution of its definition is called."""\n\n'
         f"import importlib\n\nimport kernelwright.suites.exchange.calls as {CALLS}\n\n"
-        f"entry = getattr(importlib.import_module({module!r}), {function!r})\n\n\n"
+        f"{ENTRY} = getattr(importlib.import_module({module!r}), {function!r})\n\n\n"
         f"def {FUNCTION}({names}):\n{body}\n"
     )
 
 
 def _passing(solution: Solution, definition: Definition, names: str) -> Iterator[str]:
     """Sizes from the inputs, memory for the outputs, the call."""
-    called = {axis: f"size_{axis}" for axis in definition.axes}
-    while set(called.values()) & {*definition.inputs, *definition.outputs}:
-        called = {axis: f"{name}_" for axis, name in called.items()}
+    called = {axis: f"{OURS}size_{axis}" for axis in definition.axes}
     yield from _sizes(solution, definition, called)
     forms = ", ".join(
         f"({shape_text(tensor.shape, called)}, {tensor.dtype!r})" for tensor in definition.outputs.values()
     )
     yield f"{_WRITTEN} = {CALLS}.outputs(({forms},), {CALLS}.device_of({names}))"
-    yield f"entry({names}, *{_WRITTEN})"
+    yield f"{ENTRY}({names}, *{_WRITTEN})"
     yield f"return {_WRITTEN}"
-
-
-_WRITTEN = "kernelwright_outputs"
 
 
 def _sizes(solution: Solution, definition: Definition, called: Mapping[str, str]) -> Iterator[str]:

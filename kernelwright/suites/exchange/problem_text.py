@@ -3,7 +3,7 @@
     <reference, as it came>
 
     batch_size = 4                              variable axes: constants that may be changed
-    class Model(...): forward(self, x, weight)  calls the reference's `run`
+    class Model(...): forward(..., x, weight)   calls the reference's `run`
     def get_inputs(): ...                       fixed and computed axes, constraints, one entry an input
 
 A variable axis in the shape of a stored tensor cannot change, so it is fixed as well. Names that the
@@ -18,11 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernelwright.core.problem import Entry
-from kernelwright.suites.exchange.definition import RUN, Definition
+from kernelwright.suites.exchange.definition import OURS, RUN, Definition
 from kernelwright.suites.exchange.tensors import StoredTensor
 from kernelwright.suites.exchange.workload import Workload
 
-CALLS = "kernelwright_calls"
+CALLS = f"{OURS}calls"
 """What the text calls `kernelwright.suites.exchange.calls`."""
 
 
@@ -55,11 +55,11 @@ def problem_text(
     dtypes = {name: tensor.dtype for name, tensor in definition.outputs.items()}
     parts = [
         definition.reference.rstrip("\n"),
-        f"import kernelwright.suites.exchange.calls as {CALLS}",
+        f"import kernelwright.suites.exchange.calls as {CALLS}\n\n{OURS}run = {RUN}",
         "\n".join(f"{called[axis]} = {workload.axes[axis]}" for axis in loose),
         f"class {model}({CALLS}.Module):\n"
-        f"    def forward(self, {names}):\n"
-        f"        return {CALLS}.in_order({RUN}({names}), {dtypes!r})",
+        f"    def forward({OURS}self, {names}):\n"
+        f"        return {CALLS}.in_order({OURS}run({names}), {dtypes!r})",
         f"def {inputs}():\n" + _indented(_body(definition, workload, stored, called, loose)),
         f"def {init}():\n    return []",
     ]  # fmt: skip
@@ -123,14 +123,14 @@ def _custom(definition: Definition, workload: Workload, called: Mapping[str, str
     scalars = {name: _literal(each.value) for name, each in workload.inputs.items() if each.kind == "scalar"}
     pairs = [*((axis, called[axis]) for axis in definition.axes), *scalars.items()]
     given = ", ".join(f"{name!r}: {value}" for name, value in pairs)
-    yield f"given = {{{given}}}"
-    yield f"made = {definition.custom_inputs_entrypoint}(given, {CALLS}.default_device())"
+    yield f"{OURS}given = {{{given}}}"
+    yield f"{OURS}made = {definition.custom_inputs_entrypoint}({OURS}given, {CALLS}.default_device())"
     forms = ", ".join(
         f"{name!r}: ({shape_text(tensor.shape, called)}, {tensor.dtype!r})"
         for name, tensor in definition.inputs.items()
     )
     own = "{" + ", ".join(f"{name!r}: {value}" for name, value in scalars.items()) + "}"
-    yield f"return {CALLS}.custom_inputs(made, {own}, {{{forms}}})"
+    yield f"return {CALLS}.custom_inputs({OURS}made, {own}, {{{forms}}})"
 
 
 def _literal(value: bool | int | float | None) -> str:

@@ -74,7 +74,7 @@ def find_tensor_file(path: str, beside: Path) -> Path:
     roots = [beside.resolve(), *beside.resolve().parents]
     found = [*absolute, *(root / tail for tail in tails if not tail.is_absolute() for root in roots)]
     for file in found:
-        if file.is_file():
+        if os.path.isfile(file):
             return file
     raise UsageError(
         f"tensor file '{path}' is in no folder above '{beside}'; put it where its project has it"

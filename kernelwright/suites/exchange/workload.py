@@ -6,6 +6,7 @@ definition's name beside it (flashinfer-bench).
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -111,7 +112,7 @@ def workload_file(definition: Path, of: Definition) -> Path | None:
         if folder.name == "definitions":
             below = definition.relative_to(folder).with_suffix(".jsonl")
             places += [folder.parent / "workloads" / below, folder.parent / "workloads" / f"{of.name}.jsonl"]
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if os.path.isfile(place)), None)
 
 
 def _of_line(line: str, where: str, definition: Definition) -> Workload:
