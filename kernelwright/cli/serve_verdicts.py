@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from kernelwright.cli import options
-from kernelwright.core.errors import UsageError
 
 
 @click.command("serve-verdicts")
@@ -53,21 +52,13 @@ def command(
     from kernelwright.service.serve import check_address, serve
     from kernelwright.service.service import VerdictService
     from kernelwright.service.settings import Settings
+    from kernelwright.service.text_file import text_of
 
     token = os.environ.get(TOKEN_VARIABLE) or None
     check_address(host, token)
-    texts = tuple(_text(path) for path in problems)
+    texts = tuple(text_of(path) for path in problems)
     settings = Settings(problems=texts, journal=str(journal) if journal else None, **given).checked()
     if address is None:
         require_device(settings.where)
     with VerdictService.start(settings, address) as service:
         serve(service, host, port, token, lambda url: click.echo(f"serving verdicts at {url}", err=True))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"problem file '{path}' cannot be read: {error}; give a KernelBench-form file"
-        ) from error

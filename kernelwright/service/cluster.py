@@ -2,8 +2,8 @@
 
 Ray starts processes on hosts, moves objects between them, and says when one died. Order, priorities and
 what is promised to clients are the coordinator's. A cluster that is started here is for this host alone;
-one that spreads over hosts is started with Ray's own tools and joined by its address. Ray's ports are
-protected by a token of Ray's own (on by default since Ray 2.5x); it is no business of a client's.
+one that spreads over hosts is started with Ray's own tools and joined by its address. Ray listens on all
+interfaces; the versions that are allowed demand a token of their own there, which clients need not know.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _explained(error: Any) -> str:
     if isinstance(cause, KernelwrightError):
         raise cause from error
     return (
-        f"its process is gone: {first_line(error)}"
+        f"its process is gone: {first_line(error).rstrip('.')}"
         if cause is None
         else f"{type(cause).__name__}: {first_line(cause)}"
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from kernelwright.core.errors import UsageError
@@ -33,10 +34,8 @@ class Reader:
     def problem(self, text: str) -> Problem:
         """The problem in a text; ProblemError as `load_problem`."""
         if text not in self._problems:
-            with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
-                path = Path(folder) / "problem.py"
-                path.write_text(text, encoding="utf-8", errors="surrogatepass")
-                self._problems[text] = load_problem(path)
+            with _folder([Source(path="problem.py", text=text)]) as folder:
+                self._problems[text] = load_problem(folder / "problem.py")
         self._problems.move_to_end(text)
         if len(self._problems) > KEPT:
             self._problems.popitem(last=False)
@@ -52,7 +51,17 @@ class Reader:
                     "of letters, digits, '_', '.' and '-'"
                 )
         found = self.problem(problem)
-        with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
-            for source in sources:
-                (Path(folder) / source.path).write_text(source.text, encoding="utf-8", errors="surrogatepass")
-            return found, read_kernel(Path(folder) / names[0], found, self._target)
+        with _folder(sources) as folder:
+            return found, read_kernel(folder / names[0], found, self._target)
+
+
+@contextmanager
+def _folder(sources: Sequence[Source]) -> Iterator[Path]:
+    """A folder with these files for as long as they are read; errors name files as the client does."""
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+        for source in sources:
+            (Path(folder) / source.path).write_text(source.text, encoding="utf-8", errors="surrogatepass")
+        try:
+            yield Path(folder)
+        except UsageError as error:
+            raise type(error)(str(error).replace(f"{folder}/", "")) from error

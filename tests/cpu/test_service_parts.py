@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from service_cases import PROBLEM, source
 from service_desks import evaluation
 from test_import import modules_after
 
-from kernelwright.core.errors import EnvironmentFault, StoreError, UsageError
+from kernelwright.core.errors import EnvironmentFault, ExitCode, StoreError, UsageError
 from kernelwright.core.kernel import Kernel, Source
 from kernelwright.core.problem import Entry as Place
 from kernelwright.core.problem import Problem
@@ -21,6 +23,7 @@ from kernelwright.core.verdict import Level
 from kernelwright.service import redacted as redaction
 from kernelwright.service.answer import Answer, Receipt, RedactedAnswer
 from kernelwright.service.book import Book
+from kernelwright.service.client import Client
 from kernelwright.service.journal import Journal
 from kernelwright.service.queue import PATIENCE_S, Queue
 from kernelwright.service.redacted import redacted, reward
@@ -225,6 +228,12 @@ def test_the_reward_is_a_lower_bound_in_steps(low: float, status: str, expected:
     assert reward(evaluation("p", kernel("k"), low=low, status=status, rejected=True)) == 0.0
 
 
+def test_a_client_tells_a_redacted_answer_from_a_whole_one() -> None:
+    whole = Answer(ticket="v-1", state="done", evaluation=evaluation("p", kernel("k")))
+    for answer in (whole, redacted(whole)):
+        assert Client("http://127.0.0.1:1")._answer(answer.model_dump(mode="json")) == answer
+
+
 def test_settings_that_exclude_each_other_are_refused() -> None:
     for wrong in (
         Settings(redacted=True),
@@ -297,11 +306,14 @@ def test_the_coordinator_and_clients_load_nothing_heavy() -> None:
 def test_without_ray_the_command_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kernelwright.service import cluster
-
-    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
-    with pytest.raises(EnvironmentFault, match=r"ray, which is not installed.*kernelwright\[service\]"):
-        cluster.join()
+    monkeypatch.setenv("KERNELWRIGHT_DATA", str(tmp_path))
+    code = (
+        "from kernelwright.service import cluster\nfrom kernelwright.cli import main\n"
+        "cluster.find_spec = lambda name: None\nmain(['serve-verdicts'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == ExitCode.ENVIRONMENT
+    assert done.stderr.count("\n") == 1 and "pip install 'kernelwright[service]'" in done.stderr
 
 
 def test_an_address_that_others_reach_needs_a_token() -> None:

@@ -136,6 +136,25 @@ def test_requests_that_do_not_fit_are_one_line(server: Server) -> None:
             server.client.submit(problem, kernel, **options)
         assert said in str(raised.value)
         assert "\n" not in str(raised.value)
+        assert "/tmp" not in str(raised.value)
+
+
+def test_the_command_that_asks_has_the_exit_codes_of_verify(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "problem.py").write_text(PROBLEM)
+    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    codes = {"command_good": 0, "command_bad reject": 3, "command_lost mistake": 4}
+    for does, code in codes.items():
+        (tmp_path / "model_new.py").write_text(source(does)[0].text)
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelwright", "ask-verdict", "model_new.py", "--problem", "problem.py",
+             "--service", server.url, "--json"],
+            cwd=tmp_path, capture_output=True, text=True, env=env,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        if code == 4:
+            assert "unjudged; scripted mistake" in done.stderr
+        else:
+            assert json.loads(done.stdout)["verdict"] == ("rejected" if code else "accepted")
 
 
 def test_pages_in_browsers_and_other_documents_are_refused(server: Server) -> None:
