@@ -46,8 +46,11 @@ def command(
     """
     from kernelwright.cli.progress import Progress
     from kernelwright.cli.table import print_report
+    from kernelwright.languages.publish import check_place, write_kernel
     from kernelwright.optimize import optimize
 
+    if output is not None:
+        check_place(output)
     with Progress() as progress:
         result = optimize(
             source,
@@ -61,12 +64,12 @@ def command(
             strict=strict,
             on_progress=progress.update,
         )
-    if output is not None and result.kernel is not None:
-        from kernelwright.languages.kernel_file import write_kernel
-
-        click.echo(f"kernel written to {write_kernel(result.kernel, output)}", err=True)
     if json_:
         options.print_json(result.report)
     else:
         print_report(result.report)
+    if output is not None:
+        written = result.kernel and write_kernel(result.kernel, output)
+        said = f"kernel written to {written}" if written else f"no kernel, so nothing is written to {output}"
+        click.echo(said, err=True)
     return ExitCode.INTERRUPTED if result.report.get("interrupted") else ExitCode.DONE

@@ -49,6 +49,23 @@ def write_kernel(kernel: Kernel, directory: str | Path) -> Path:
     return path
 
 
+def check_place(directory: str | Path) -> None:
+    """What `write_kernel` would say of this place, as far as that can be told before there is a kernel."""
+    path = Path(directory)
+    if path.suffix != ".json":
+        _check_folder(path)
+    elif path.is_dir():
+        raise UsageError(f"'{path}' is a folder; give a .json file or a folder of another name")
+    path.exists()  # OSError for a name that no system takes
+    above = path.parent if path.suffix == ".json" else path
+    while not os.path.lexists(above):
+        above = above.parent
+    if not above.is_dir():
+        raise UsageError(f"'{above}' is no folder, so nothing can be written to '{path}'; give another place")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise EnvironmentFault(f"nothing can be written in '{above}'; give another place than '{path}'")
+
+
 def load_kernel(path: Path) -> Kernel:
     """The kernel in a `.json` file or a published folder. UsageError, one line, if it is not one."""
     record = path / RECORD if path.is_dir() else path
@@ -104,7 +121,11 @@ def _check(kernel: Kernel, path: Path) -> None:
     if any(source.path == RECORD for source in kernel.sources):
         raise UsageError(f"a source is called {RECORD}, which is taken; give a .json file to write to")
     path.mkdir(parents=True, exist_ok=True)
-    if any(path.iterdir()) and not (path / RECORD).exists():
+    _check_folder(path)
+
+
+def _check_folder(path: Path) -> None:
+    if path.is_dir() and any(path.iterdir()) and not (path / RECORD).exists():
         raise UsageError(f"folder '{path}' holds other files; give an empty or new one")
 
 

@@ -36,6 +36,8 @@ _X32_CALLS = 0x40000000
 _NEW_NAMESPACES = 0x7E020080
 _CLONE_THREAD = 0x00010000
 _NEGATIVE = 0x80000000
+_OWNING_FCNTLS = (8, 15)  # F_SETOWN, F_SETOWN_EX
+_OWNING_IOCTLS = (0x8901, 0x8902)  # FIOSETOWN, SIOCSPGRP
 
 _REFUSED = (
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp",
@@ -59,6 +61,8 @@ class Test:
     value: int
     action: int
     bits: bool = False
+    arg: int | None = None
+    """Number of the argument, if it is another than the rule's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +118,15 @@ def restrict(filter_rules: list[Rule]) -> None:
 
 
 def _lifeline_rules(lifeline: int) -> list[Rule]:
-    """Nothing closes, replaces or alters the descriptor that ends the worker with its parent."""
+    """Nothing closes, replaces or alters the descriptor that ends the worker with its parent.
+
+    Nor does a file of the worker's own get an owner: the kernel would send it any signal that was asked for.
+    """
     kept = (Test(lifeline, PRETEND),)
     return [
         Rule("close", ALLOW, 0, kept),
-        Rule("ioctl", ALLOW, 0, kept),
-        Rule("fcntl", ALLOW, 0, kept),
+        Rule("ioctl", ALLOW, 0, (*kept, *(Test(each, REFUSE, arg=1) for each in _OWNING_IOCTLS))),
+        Rule("fcntl", ALLOW, 0, (*kept, *(Test(each, REFUSE, arg=1) for each in _OWNING_FCNTLS))),
         Rule("dup2", ALLOW, 1, (Test(lifeline, REFUSE),)),
         Rule("dup3", ALLOW, 1, (Test(lifeline, REFUSE),)),
         Rule("close_range", ABSENT),
@@ -152,8 +159,13 @@ def _signal_rules(threads_only: bool, own_pid: int, parent_pid: int) -> list[Rul
 def _block(rule: Rule) -> list[bytes]:
     if not rule.tests:
         return [_op(_RETURN, rule.otherwise)]
-    code = [_op(_LOAD, 16 + 8 * rule.arg)]
+    code: list[bytes] = []
+    loaded = None
     for test in rule.tests:
+        arg = rule.arg if test.arg is None else test.arg
+        if arg != loaded:
+            code.append(_op(_LOAD, 16 + 8 * arg))
+            loaded = arg
         code += [_op(_ANY_BIT if test.bits else _EQUAL, test.value, 0, 1), _op(_RETURN, test.action)]
     return [*code, _op(_RETURN, rule.otherwise)]
 

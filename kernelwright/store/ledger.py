@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,10 +79,12 @@ class Ledger:
         if not writing and not self.path.exists():
             return False
         with self._guarded("written" if writing else "read"):
-            opened = self._opened_for_writing() if writing else os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-            if os.path.isdir(self.path):
+            # Without O_NONBLOCK the opening of a pipe that nobody writes to would not return.
+            flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
+            opened = self._opened_for_writing() if writing else os.open(self.path, flags)
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
                 os.close(opened)
-                raise IsADirectoryError(f"{self.path} is a directory")
+                raise OSError(f"{self.path} is a directory, a pipe or a device")
         self.close()
         self._file, self._writable = opened, writing
         return True

@@ -236,6 +236,10 @@ def _listen_socket(path: str) -> None:
     socket.socket(socket.AF_UNIX).connect(path)
 
 
+def _pair() -> tuple[socket.socket, socket.socket]:
+    return socket.socketpair()
+
+
 def _limit_of(pid: int) -> None:
     import resource
 
@@ -248,6 +252,9 @@ _ATTEMPTS = {
     "internet": lambda _: socket.socket(socket.AF_INET),
     "connect": _listen_socket,
     "signal": lambda pid: os.kill(pid, 0),
+    "signal by a file": lambda pid: fcntl.fcntl(0, fcntl.F_SETOWN, pid),
+    "signal by a file of a thread": lambda pid: fcntl.fcntl(0, 15, struct.pack("ii", 1, pid)),
+    "signal by a socket": lambda pid: fcntl.ioctl(_pair()[0], 0x8901, struct.pack("i", pid)),
     "open_memory": lambda pid: os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR)),
     "unshare": _unshare,
     "limits": _limit_of,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -105,8 +106,6 @@ def test_a_disk_that_fills_up_under_the_store(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_store_that_can_only_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import subprocess
-
     with small_disk(tmp_path / "disk", "2m") as disk:
         monkeypatch.setenv("KERNELWRIGHT_DATA", str(disk))
         assert json.loads(call("report", "--json").out) == {"runs": []}
@@ -132,6 +131,28 @@ def test_damaged_cache_entries_are_made_again(
     done = call(*VERIFY, "--json")
     assert (done.code, json.loads(done.out)["verdict"]) == (0, "accepted"), done
     assert leftovers(damaged) == []
+
+
+def test_a_place_for_the_kernel_that_does_not_fit_is_said_before_the_search(tmp_path: Path) -> None:
+    Path("full").mkdir()
+    Path("full", "mine").write_text("mine")
+    Path("folder.json").mkdir()
+    Path("nowhere").symlink_to("gone")
+    for place, words in (
+        ("full", "holds other files"),
+        ("full/mine/below", "no folder"),
+        ("small.py", "no folder"),
+        ("folder.json", "is a folder"),
+        ("nowhere", "no folder"),
+        ("nowhere/below", "no folder"),
+        ("x" * 300, "cannot be used: File name too long"),
+    ):
+        done = call(*OPTIMIZE, "--output", place)
+        refused(done, 2, words)
+        assert done.err.count("\n") == 1, "nothing was begun"
+    with small_disk(tmp_path / "disk", "100k") as disk:
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        refused(call(*OPTIMIZE, "--output", disk / "kernel"), 4, "nothing can be written in", "another place")
 
 
 def test_a_reference_that_runs_out_of_memory() -> None:

@@ -78,7 +78,17 @@ def test_the_network_and_others_sockets_are_out_of_reach(worker: Worker, tmp_pat
 
 
 @needs("seccomp")
-@pytest.mark.parametrize("what", ["signal", "limits", "open_memory"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "signal",
+        "signal by a file",
+        "signal by a file of a thread",
+        "signal by a socket",
+        "limits",
+        "open_memory",
+    ],
+)
 def test_other_processes_are_out_of_reach(worker: Worker, what: str) -> None:
     assert worker.call(F + "attempt", what=what, argument=os.getpid()) == "PermissionError"
 

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -200,6 +200,18 @@ def test_a_directory_in_the_place_of_a_store_is_refused(kind: str, tmp_path: Pat
     path.mkdir()
     with pytest.raises(StoreError), open_store(kind.format(tmp_path)) as store:
         store.add_trial(trial(run()))
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"]
+)
+def test_a_pipe_or_a_device_in_the_place_of_a_ledger_is_refused(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "trials.jsonl"
+    make(path)
+    with pytest.raises(StoreError, match="is a directory, a pipe or a device"):
+        open_store(f"jsonl://{path}")
 
 
 def test_a_newer_store_is_refused_by_name(tmp_path: Path) -> None:
