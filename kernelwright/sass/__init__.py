@@ -1,7 +1,7 @@
 """Machine code of NVIDIA GPUs, read: which instructions a kernel has, and in which types they compute.
 
     read_code(cubin) -> Code      through a disassembler; raises `Unreadable` with the reason
-    code.of("kernel")             what the kernel computes with, and how often each instruction stands there
+    code.sections                 what each kernel computes with, and how often each instruction stands there
 
 Knows nothing of problems and judges nothing (`verify.provenance` does).
 """

@@ -8,7 +8,7 @@ from typing import Literal
 
 from kernelwright.core.wire import Wire
 from kernelwright.sass.arithmetic import arithmetic
-from kernelwright.sass.listing import CodeSection, Instruction, Unreadable, leaves_its_section
+from kernelwright.sass.listing import CodeSection, Instruction
 from kernelwright.sass.matrix import matrix_product
 
 
@@ -34,31 +34,21 @@ class Section(Wire):
     name: str
     entry: bool
     """Whether it can be launched."""
-    leaves: bool
-    """Whether control may pass to other sections by address."""
     instructions: int
     """How many there are in all."""
     uses: tuple[Use, ...]
 
 
 class Code(Wire):
-    """All code of a cubin."""
+    """All code of a cubin, by section.
+
+    Which of it may run when one kernel is launched is not asked: device code can call what it has the address
+    of, other kernels and return addresses included.
+    """
 
     tool: str
     """The disassembler and its version."""
     sections: tuple[Section, ...]
-
-    def of(self, kernel: str) -> tuple[Use, ...]:
-        """What may run when `kernel` is launched. Raises `Unreadable` where there is no such kernel.
-
-        Its own section, sections that are no kernels, and all others where control may leave by address.
-        """
-        own = next((one for one in self.sections if one.entry and one.name == kernel), None)
-        if own is None:
-            raise Unreadable(f"the machine code has no kernel '{kernel}'")
-        shared = [one for one in self.sections if not one.entry]
-        every = any(one.leaves for one in (own, *shared))
-        return _together([*self.sections] if every else [own, *shared])
 
 
 def code_of(sections: Iterable[CodeSection], tool: str) -> Code:
@@ -71,7 +61,6 @@ def _section(section: CodeSection) -> Section:
     return Section(
         name=section.name,
         entry=section.entry,
-        leaves=leaves_its_section(section.instructions),
         instructions=len(section.instructions),
         uses=_sorted(counts),
     )
@@ -93,14 +82,6 @@ def _use(instruction: Instruction) -> Use | None:
         return None
     result = None if found.kind == "unknown" else found.dtype
     return Use(instruction=instruction.opcode, kind=found.kind, result=result, count=0)
-
-
-def _together(sections: Iterable[Section]) -> tuple[Use, ...]:
-    counts: Counter[Use] = Counter()
-    for section in sections:
-        for use in section.uses:
-            counts[use.model_copy(update={"count": 0})] += use.count
-    return _sorted(counts)
 
 
 def _sorted(counts: Counter[Use]) -> tuple[Use, ...]:

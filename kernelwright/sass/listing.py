@@ -1,8 +1,7 @@
 """A disassembler's listing becomes instructions by code section.
 
 A linked cubin has one `.text` section for each kernel; device functions that were not inlined are copied
-into the section of each kernel that may call them, by name or through a pointer. So a section is the unit:
-all of its instructions count, whether or not a call or a branch to them is ever taken.
+into the section of each kernel that may call them, by name or through a pointer.
 
 Every line of code must be understood: one that is not, or an address that is missing, raises `Unreadable`,
 because what was skipped could be what is looked for. Not covered: architectures before sm_70, whose
@@ -12,7 +11,7 @@ instructions are not 16 bytes long.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 INSTRUCTION_BYTES = 16
@@ -105,11 +104,3 @@ def _split(text: str) -> Iterator[str]:
             start = position + 1
     if text[start:].strip():
         yield text[start:].strip()
-
-
-def leaves_its_section(instructions: Iterable[Instruction]) -> bool:
-    """Whether control may go to an absolute address: then any code of the module may run."""
-    return any(
-        one.base in {"JMP", "JMX", "JMXU", "JCAL"} or (one.base == "CALL" and "ABS" in one.modifiers)
-        for one in instructions
-    )

@@ -54,28 +54,23 @@ class ProvenanceGate:
             return _left_open(self, unread, evidence)
         try:
             code = read_code(Path(_artifact(case)))
-            kernels = {name: code.of(name) for name in _launched(case)}
         except Unreadable as error:
             return _left_open(self, str(error), evidence)
-        evidence |= _told(code, kernels)
-        _judge_code(kernels, coarse, evidence)
-        return self._concluded(steps, kernels, coarse, evidence)
+        evidence |= _told(case, code)
+        _judge_code(code, coarse, evidence)
+        return self._concluded(steps, code, coarse, evidence)
 
     def _concluded(
-        self,
-        steps: list[LibraryUse],
-        kernels: dict[str, tuple[Use, ...]],
-        coarse: str | None,
-        evidence: Evidence,
+        self, steps: list[LibraryUse], code: Code, coarse: str | None, evidence: Evidence
     ) -> GateResult:
-        untold = [f"{use.instruction} in '{name}'" for name, use in _every(kernels) if _is_untold(use)]
+        untold = [f"{use.instruction} in '{name}'" for name, use in _every(code) if _is_untold(use)]
         if untold:
             return _left_open(self, f"{untold[0]} does not tell its types", evidence)
         if coarse is None:
             return _left_open(
                 self, "it is not known in which floating types the reference computes", evidence
             )
-        labels = sorted({*_library_labels(steps, coarse), *_code_labels(kernels, coarse)})
+        labels = sorted({*_library_labels(steps, coarse), *_code_labels(code, coarse)})
         return GateResult(
             name=self.name,
             status="pass",
@@ -108,18 +103,13 @@ def _artifact(case: Case) -> str:
     return case.build.artifact
 
 
-def _launched(case: Case) -> list[str]:
-    steps = calls(case.kernel.plan) if case.kernel.plan else ()
-    return list(dict.fromkeys(step.entry for step in steps))
-
-
-def _told(code: Code, kernels: dict[str, tuple[Use, ...]]) -> Evidence:
+def _told(case: Case, code: Code) -> Evidence:
     """What stands in the code, for a person with a disassembler at hand."""
-    others = [one.name for one in code.sections if one.entry and one.name not in kernels]
+    launched = {step.entry for step in calls(case.kernel.plan)} if case.kernel.plan else set()
     return {
         "tool": code.tool,
-        "kernels": {name: [use.model_dump(mode="json") for use in uses] for name, uses in kernels.items()},
-        "not_launched": others,
+        "kernels": {one.name: [use.model_dump(mode="json") for use in one.uses] for one in code.sections},
+        "not_launched": [one.name for one in code.sections if one.entry and one.name not in launched],
     }
 
 
@@ -134,14 +124,16 @@ def _judge_library(steps: list[LibraryUse], coarse: str | None, evidence: Eviden
             )
 
 
-def _judge_code(kernels: dict[str, tuple[Use, ...]], coarse: str | None, evidence: Evidence) -> None:
-    for name, use in _every(kernels):
+def _judge_code(code: Code, coarse: str | None, evidence: Evidence) -> None:
+    for name, use in _every(code):
         if use.kind in ("matrix", "sum") and use.result and _borrows(use.result, coarse):
             what = f"adds up products in {use.result}" if use.kind == "matrix" else f"adds in {use.result}"
+            idle = name in evidence["not_launched"]
+            remedy = ", or leave out this kernel, which the plan does not launch" if idle else ""
             raise Rejected(
                 "precision",
                 f"'{name}' {what} ({use.count} x {use.instruction}, run or not); nothing in the reference is "
-                f"coarser than {coarse}: accumulate in {coarse}",
+                f"coarser than {coarse}: accumulate in {coarse}{remedy}",
                 evidence,
             )
 
@@ -160,9 +152,9 @@ def _is_untold(use: Use) -> bool:
     return use.kind == "unknown" or (use.kind == "matrix" and use.result is None)
 
 
-def _code_labels(kernels: dict[str, tuple[Use, ...]], coarse: str) -> Iterator[str]:
+def _code_labels(code: Code, coarse: str) -> Iterator[str]:
     """What a reader should know of code that was not rejected."""
-    for _, use in _every(kernels):
+    for _, use in _every(code):
         if use.kind == "matrix":
             operands = use.operands
             if _is_coarser(use.result, coarse) or any(_is_coarser(one, coarse) for one in operands):
@@ -183,8 +175,9 @@ def _library_labels(steps: list[LibraryUse], coarse: str) -> Iterator[str]:
                 yield f"{operand} products of the library"
 
 
-def _every(kernels: dict[str, tuple[Use, ...]]) -> Iterator[tuple[str, Use]]:
-    return ((name, use) for name, uses in kernels.items() for use in uses)
+def _every(code: Code) -> Iterator[tuple[str, Use]]:
+    """Every use with the kernel that it stands in, also in kernels that the plan does not launch."""
+    return ((one.name, use) for one in code.sections for use in one.uses)
 
 
 def _left_open(gate: ProvenanceGate, why: str, evidence: Evidence) -> GateResult:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.sass.listing import Instruction, Unreadable, leaves_its_section, parse_listing
+from kernelwright.sass.listing import Unreadable, parse_listing
 
 LISTING = """	.target	sm_90a
 
@@ -118,17 +118,3 @@ def test_any_text_is_a_listing_or_unreadable(text: str) -> None:
 def test_what_is_missing_is_said(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
         parse_listing(text)
-
-
-@pytest.mark.parametrize(
-    ("opcode", "leaves"),
-    [
-        ("CALL.REL.NOINC", False),
-        ("CALL.ABS.NOINC", True),
-        ("JMP", True),
-        ("BRX", False),
-        ("RET.REL.NODEC", False),
-    ],
-)
-def test_control_that_may_leave_a_kernel(opcode: str, leaves: bool) -> None:
-    assert leaves_its_section([Instruction("MOV"), Instruction(opcode, ("R6",))]) is leaves

@@ -11,7 +11,7 @@ from languages_cases import SM_90A, cuda, executable, triton
 
 from kernelwright.core.plan import BufferArg
 from kernelwright.languages import build
-from kernelwright.sass import Code, Unreadable, read, read_code
+from kernelwright.sass import Code, Unreadable, Use, read, read_code
 
 pytest.importorskip("cuda.bindings.nvrtc")
 pytestmark = pytest.mark.skipif(not read.disassemblers(), reason="no nvdisasm")
@@ -98,8 +98,13 @@ def code(cubin: Path) -> Code:
     return read_code(cubin)
 
 
-def told(code: Code, kernel: str, *kinds: str) -> set[tuple[str, str | None]]:
-    return {("/".join(use.operands), use.result) for use in code.of(kernel) if use.kind in kinds}
+def uses(code: Code, kernel: str) -> tuple[Use, ...]:
+    (found,) = (section.uses for section in code.sections if section.entry and section.name == kernel)
+    return found
+
+
+def told(code: Code, kernel: str, kind: str) -> set[tuple[str, str | None]]:
+    return {("/".join(use.operands), use.result) for use in uses(code, kernel) if use.kind == kind}
 
 
 def test_every_kind_of_matrix_instruction(code: Code) -> None:
@@ -110,7 +115,7 @@ def test_every_kind_of_matrix_instruction(code: Code) -> None:
     assert told(code, "grouped", "matrix") == {
         ("float8_e5m2/float8_e4m3", "float32"), ("tf32", "float32"),
     }  # fmt: skip
-    assert code.of("empty") == ()
+    assert uses(code, "empty") == ()
 
 
 def test_kernels_of_a_module_are_told_apart_and_functions_belong_to_their_callers(code: Code) -> None:
@@ -120,18 +125,7 @@ def test_kernels_of_a_module_are_told_apart_and_functions_belong_to_their_caller
     half = ("", "float16")
     assert half in told(code, "calls", "sum") and half in told(code, "points", "sum")
     assert half not in told(code, "scale", "sum")
-    assert [use.instruction for use in code.of("scale")] == ["MUFU.RSQ"]
-    with pytest.raises(Unreadable, match="no kernel 'plain'"):
-        code.of("plain")
-
-
-def test_code_that_may_leave_its_kernel_counts_the_whole_module(code: Code) -> None:
-    sections = tuple(
-        section.model_copy(update={"leaves": section.name == "scale"}) for section in code.sections
-    )
-    assert ("", "float16") in told(code.model_copy(update={"sections": sections}), "scale", "sum")
-    shared = tuple(section.model_copy(update={"entry": section.name != "calls"}) for section in code.sections)
-    assert ("", "float16") in told(code.model_copy(update={"sections": shared}), "scale", "sum")
+    assert [use.instruction for use in uses(code, "scale")] == ["MUFU.RSQ"]
 
 
 @pytest.mark.parametrize(("precision", "count"), [("tf32", 1), ("tf32x3", 3)])
@@ -143,9 +137,9 @@ def test_triton_and_its_split_products(
     options = ("SIZE=64", f'PRECISION="{precision}"', "num_warps=4")
     made = build(triton(DOT, args=BUFFERS, options=options, block=(128, 1, 1)), SM_90A)
     assert made.status == "built", made.log
-    uses = [use for use in read_code(Path(made.artifact or "")).of("scale") if use.kind == "matrix"]
-    assert {(use.operands, use.result) for use in uses} == {(("tf32",), "float32")}
-    assert sum(use.count for use in uses) == 8 * count
+    found = read_code(Path(made.artifact or ""))
+    assert told(found, "scale", "matrix") == {("tf32", "float32")}
+    assert sum(use.count for use in uses(found, "scale") if use.kind == "matrix") == 8 * count
 
 
 def test_what_was_read_is_kept_until_the_cubin_changes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import pytest
 from languages_cases import SM_90A, cuda
 
+from kernelwright.cli.verdict import document
 from kernelwright.core.kernel import Kernel
 from kernelwright.core.plan import Buffer, Library, Plan, Repeat
 from kernelwright.core.problem import NumericFlags, Problem
 from kernelwright.core.target import Target
 from kernelwright.core.verdict import GateResult, Verdict
-from kernelwright.evaluate import AFTER, BEFORE, FIRST
+from kernelwright.evaluate import AFTER, BEFORE, FIRST, evaluate
 from kernelwright.execute.library import FRESH, OUT
 from kernelwright.languages import build
 from kernelwright.languages.kernel_file import read_kernel
@@ -30,6 +32,7 @@ FILES = sorted((CHEATS / "cuda").glob("precision/*.cu")) + sorted((CHEATS / "cud
 HALF_SUMS = {
     "half_matrix_sum": "HMMA.16816.F16",
     "half_sum": "HFMA2",
+    "half_sum_in_another_kernel": "HFMA2",
     "half_sum_in_memory": "H",
     "half_sum_where_nobody_looks": "HMMA.1688.F16",
 }
@@ -72,7 +75,7 @@ def judged(case: Case) -> GateResult:
 
 def with_code(monkeypatch: pytest.MonkeyPatch, *uses: Use) -> None:
     """Let the machine code of `scale` be these instructions."""
-    section = Section(name="scale", entry=True, leaves=False, instructions=len(uses), uses=uses)
+    section = Section(name="scale", entry=True, instructions=len(uses), uses=uses)
     monkeypatch.setattr(provenance, "read_code", lambda _: Code(tool="nvdisasm", sections=(section,)))
 
 
@@ -95,23 +98,34 @@ def test_hostile_and_honest_kernels(path: Path, problem: Problem) -> None:
     found = judged(case_of(problem, read_kernel(path, problem, SM_90A)))
     if path.stem in HALF_SUMS:
         assert (found.status, found.kind) == ("fail", "precision")
-        assert HALF_SUMS[path.stem] in found.message and "'rms_relu'" in found.message
-        told = found.evidence["kernels"]["rms_relu"]
+        assert HALF_SUMS[path.stem] in found.message
+        (name,) = (name for name in found.evidence["kernels"] if f"'{name}'" in found.message)
+        told = found.evidence["kernels"][name]
         assert any(one["result"] == "float16" and one["kind"] in ("sum", "matrix") for one in told)
+        assert ("does not launch" in found.message) == (name != "rms_relu")
     else:
         assert found.status == "pass", found.message
     assert "\n" not in found.message
 
 
 @needs_tools
-def test_a_split_product_is_labelled_and_a_kernel_that_is_not_launched_is_named(problem: Problem) -> None:
-    honest = CHEATS / "cuda" / "honest"
-    split = judged(case_of(problem, read_kernel(honest / "split_products.cu", problem, SM_90A)))
+def test_a_split_product_is_labelled(problem: Problem) -> None:
+    path = CHEATS / "cuda" / "honest" / "split_products.cu"
+    split = judged(case_of(problem, read_kernel(path, problem, SM_90A)))
     assert split.evidence["labels"] == ["tf32 products added up in float32"] == [split.message]
     (product,) = (one for one in split.evidence["kernels"]["rms_relu"] if one["kind"] == "matrix")
     assert (product["operands"], product["result"], product["count"]) == (["tf32"], "float32", 3)
-    two = judged(case_of(problem, read_kernel(honest / "half_kernel_not_launched.cu", problem, SM_90A)))
-    assert two.evidence["not_launched"] == ["add_halves"] and two.evidence["labels"] == []
+    assert split.evidence["not_launched"] == []
+
+
+@needs_tools
+def test_a_verdict_needs_no_device_where_this_gate_rejects(problem: Problem) -> None:
+    kernel = read_kernel(CHEATS / "cuda" / "precision" / "half_sum.cu", problem, SM_90A)
+    found = document(evaluate(problem, kernel, SM_90A))
+    assert found["verdict"] == "rejected" and found["reason"]["gate"] == "provenance"
+    (gate,) = (one for one in found["gates"] if one["name"] == "provenance")
+    assert json.loads(json.dumps(gate))["evidence"]["kernels"]["rms_relu"]
+    assert "numeric: not reached" in found["not_checked"]
 
 
 @needs_tools
