@@ -39,8 +39,9 @@ def command(
 ) -> None:
     """Judge the kernels in PLACE: what holds up, and why the rest does not.
 
-    PLACE is a folder (with a reference.py or problem.py beside the kernels, or --problem for all of them),
-    or a .jsonl file whose lines hold the text of a reference and of a kernel. References run with your
+    PLACE is a folder (with a reference.py or problem.py beside the kernels, or --problem for all of them, or
+    with solutions and their definitions), or a .jsonl file whose lines hold the text of a reference and of a
+    kernel. References run with your
     rights; kernels are confined.
     """
     from kernelwright.analysis.audit_page import audit_page

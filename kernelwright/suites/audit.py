@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from kernelwright.core.errors import KernelwrightError
+from kernelwright.core.errors import KernelwrightError, UsageError
 from kernelwright.core.kernel import Kernel
 from kernelwright.core.measurement import METHOD_VERSION
 from kernelwright.core.problem import CONTRACT_VERSION, Problem
@@ -24,12 +24,13 @@ from kernelwright.core.trial import Evaluation
 from kernelwright.core.verdict import Level
 from kernelwright.core.wire import content_hash
 from kernelwright.evaluate import evaluate
-from kernelwright.languages.kernel_file import read_kernel
 from kernelwright.problems import load_problem
 from kernelwright.store.ledger import Ledger
-from kernelwright.suites.candidates import Candidate
+from kernelwright.suites.candidate import Candidate
+from kernelwright.suites.judgement import kernel_for, workload_problem
 
 Row = dict[str, Any]
+_ALWAYS = frozenset({"key", "name", "verdict", "reason", "problem", "kernel"})
 
 
 def audit(
@@ -78,10 +79,10 @@ def _row(
     try:
         if candidate.fault:
             return _unjudged(candidate, candidate.fault)
-        problem = _problem(candidate.reference, problems)
+        problem = _problem(candidate, problems)
         if isinstance(problem, str):
             return _unjudged(candidate, problem)
-        kernel = read_kernel(candidate.kernel, problem, target)
+        kernel = kernel_for(candidate.kernel, candidate.reference, problem, target)
         key = content_hash([problem.hash, kernel.hash, target.name, level, CONTRACT_VERSION, METHOD_VERSION])
         if key in known:
             return {**known[key], "name": candidate.name}
@@ -90,11 +91,16 @@ def _row(
         return _unjudged(candidate, str(error))
 
 
-def _problem(reference: str, problems: dict[str, Problem | str]) -> Problem | str:
+def _problem(candidate: Candidate, problems: dict[str, Problem | str]) -> Problem | str:
     """The problem, loaded once; or why it cannot be."""
+    reference = f"{candidate.reference}#{candidate.workload}"
     if reference not in problems:
         try:
-            problems[reference] = load_problem(reference)
+            problems[reference] = (
+                workload_problem(candidate.reference, candidate.workload)
+                if candidate.workload
+                else load_problem(candidate.reference)
+            )
         except KernelwrightError as error:
             problems[reference] = f"reference: {error}"
     return problems[reference]
@@ -129,7 +135,18 @@ def _unjudged(candidate: Candidate, why: str) -> Row:
 
 
 def _known(ledger: Ledger | None) -> dict[str, Row]:
-    """Rows of a ledger by key."""
-    lines = ledger.new_lines(0) if ledger is not None else ()
-    rows = [json.loads(line) for _, line in lines]
-    return {row["key"]: row for row in rows if isinstance(row, dict) and "key" in row}
+    """Rows of a ledger by key; UsageError for a file that holds something else."""
+    found = {}
+    for start, line in ledger.new_lines(0) if ledger is not None else ():
+        try:
+            row = json.loads(line or b"{}")
+        except (ValueError, RecursionError):
+            row = None
+        if row != {} and not (isinstance(row, dict) and row.keys() >= _ALWAYS):
+            where = ledger.path if ledger is not None else ""
+            raise UsageError(
+                f"{where} is no ledger of an audit (see byte {start}); give --output another file"
+            )
+        if row:
+            found[row["key"]] = row
+    return found

@@ -1,7 +1,7 @@
-"""`Candidate`: a published kernel beside the reference that it claims to compute, and where such are found.
+"""Where candidates are found: published kernels beside the references that they claim to compute.
 
     folder          each folder in it that holds a reference (`reference.py` or `problem.py`) with kernels
-                    beside it; or, with a problem given, all kernel files beneath it
+                    beside it, and solutions of definitions; or, with a problem given, all kernel files
     file.jsonl      one JSON object a line, with the text of the reference and of the kernel
 
 Nothing is run here, and a line that cannot be read is a candidate with a reason.
@@ -10,32 +10,22 @@ Nothing is run here, and a line that cannot be read is a candidate with a reason
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernelwright.core.config import cache_dir
-from kernelwright.core.errors import EnvironmentFault, UsageError
+from kernelwright.core.errors import EnvironmentFault, UsageError, first_line
 from kernelwright.core.wire import content_hash
+from kernelwright.suites.candidate import Candidate
+from kernelwright.suites.exchange.collection import DEFINITION, solutions_in
 
 REFERENCES = ("reference.py", "problem.py")
 KERNELS = frozenset({".cpp", ".cc", ".cxx", ".cu", ".py", ".json"})
 REFERENCE_KEYS = ("reference", "reference_code", "ref_code", "pytorch_code", "PyTorch_Code_Module")
 KERNEL_KEYS = ("kernel", "kernel_code", "custom", "custom_code", "code", "CUDA_Code")
 NAME_KEYS = ("name", "problem_name", "Op_Name", "id")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One kernel to be judged."""
-
-    name: str
-    reference: str
-    """A problem source, as `load_problem` takes it."""
-    kernel: Path
-    fault: str = ""
-    """Why it cannot be judged, if that is known already."""
 
 
 def candidates(
@@ -46,7 +36,7 @@ def candidates(
     `keys` name the fields of a JSON line that hold the reference and the kernel; by default known names are
     looked for.
     """
-    if not place.exists():
+    if not os.path.exists(place):
         raise UsageError(f"nothing to audit: '{place}' does not exist; give a folder or a .jsonl file")
     if place.is_file():
         if place.suffix != ".jsonl":
@@ -59,7 +49,7 @@ def candidates(
             Candidate(str(path.relative_to(place)), problem, path) for path in _kernels(place.rglob("*"))
         ]
     else:
-        found = list(_beside_references(place))
+        found = [*_beside_references(place), *solutions_in(place)]
     if not found:
         wanted = " or ".join(REFERENCES)
         raise UsageError(f"no candidates in '{place}'; put a {wanted} beside the kernels, or give --problem")
@@ -69,7 +59,7 @@ def candidates(
 def _beside_references(place: Path) -> Iterator[Candidate]:
     for folder in sorted({place, *(path for path in place.rglob("*") if path.is_dir())}):
         reference = next((folder / name for name in REFERENCES if (folder / name).is_file()), None)
-        if reference is not None:
+        if reference is not None and not (folder / DEFINITION).is_file():
             for path in _kernels(folder.iterdir()):
                 if path != reference:
                     yield Candidate(str(path.relative_to(place)), str(reference), path)
@@ -89,8 +79,8 @@ def _lines(file: Path, keys: tuple[str | None, str | None]) -> Iterator[Candidat
 def _of_line(place: str, line: str, keys: tuple[str | None, str | None]) -> Candidate:
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as error:
-        return Candidate(place, "", Path(), f"not a line of JSON: {error.msg}")
+    except (ValueError, RecursionError) as error:
+        return Candidate(place, "", Path(), f"not a line of JSON: {first_line(error)}")
     if not isinstance(row, dict):
         return Candidate(place, "", Path(), "a line must be a JSON object")
     name = next((str(row[key]) for key in NAME_KEYS if row.get(key) is not None), place)
@@ -110,12 +100,14 @@ def _text(row: dict[str, Any], wanted: str | None, known: Sequence[str]) -> str 
 
 def _kept(name: str, reference: str, kernel: str) -> Candidate:
     """Both texts as files, in a folder of the cache that is named by their content."""
+    if any("\ud800" <= letter <= "\udfff" for letter in reference + kernel):
+        return Candidate(name, "", Path(), "half of a surrogate pair in its text, which is no Unicode")
     folder = cache_dir() / "audit" / content_hash([reference, kernel])[:16]
     files = {folder / "reference.py": reference, folder / f"kernel{_suffix(kernel)}": kernel}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            path.write_text(text, encoding="utf-8", errors="surrogatepass")
+            path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise EnvironmentFault(
             f"cannot write {folder}: {error.strerror}; free space or set KERNELWRIGHT_CACHE"

@@ -91,6 +91,21 @@ def judge(
     return [Judgement(problem, kernel, _judged(problem, kernel, target, level, path.name, tell))]
 
 
+def workload_problem(source: str, uuid: str) -> Problem:
+    """The problem of one workload of the definition in `source`; UsageError, one line, if it is none."""
+    definition = read_definition(Path(source))
+    place, found = _workloads(definition, Path(source), None)
+    point = next(each for each in found if each.uuid == uuid)
+    return definition_problem(definition, point, Path(source), place.parent)
+
+
+def kernel_for(path: Path, source: str, problem: Problem, target: Target) -> Kernel:
+    """The kernel or solution in `path` for the problem of `source`."""
+    if _is_solution(path) and Path(source).suffix == ".json":
+        return solution_kernel(read_solution(path), read_definition(Path(source)), problem, target)
+    return read_kernel(path, problem, target)
+
+
 def _at_workloads(
     path: Path, source: Path, target: Target, level: Level,
     workload: Path | None, uuids: tuple[str, ...], tell: Tell,

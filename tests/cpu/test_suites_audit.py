@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 from bad_input_run import call
+from exchange_cases import DEFINITION, SOLUTION, WORKLOAD, write_json
 
 from kernelwright.core.errors import UsageError
 from kernelwright.core.target import Target
 from kernelwright.measure.baselines import BASELINES
 from kernelwright.suites import audit as audits
 from kernelwright.suites.audit import audit, summary
-from kernelwright.suites.candidates import Candidate, candidates
+from kernelwright.suites.candidate import Candidate
+from kernelwright.suites.candidates import candidates
 
 CHEATS = Path(__file__).parents[1] / "cheats"
 CPU = Target.parse("cpu")
@@ -88,6 +90,39 @@ def test_a_reference_that_does_not_load_is_said_once_for_each_of_its_kernels(tmp
     assert all("has no 'Model'" in row["reason"]["message"] for row in rows)
 
 
+def test_solutions_of_either_layout_are_judged_at_each_workload(tmp_path: Path) -> None:
+    lines = [WORKLOAD, {**WORKLOAD, "uuid": "w-2", "axes": {"rows": 40}}]
+    broken = {**SOLUTION, "sources": [{"path": "kernel.py", "content": "def run(:\n"}]}
+    folder, kind = tmp_path / "sol" / "one", tmp_path / "trace"
+    for place in (folder, kind / "definitions" / "op", kind / "workloads" / "op", kind / "solutions" / "op"):
+        place.mkdir(parents=True)
+    write_json(folder / "definition.json", DEFINITION)
+    write_json(folder / "workload.jsonl", lines)
+    write_json(folder / "solution.json", broken)
+    (folder / "reference.py").write_text("def run(): pass\n")
+    write_json(kind / "definitions" / "op" / "relu_scale.json", DEFINITION)
+    write_json(kind / "workloads" / "op" / "relu_scale.jsonl", lines[:1])
+    write_json(kind / "solutions" / "op" / "broken.json", {**broken, "name": "b"})
+    write_json(kind / "solutions" / "op" / "other.json", {**broken, "definition": "other"})
+    write_json(kind / "solutions" / "op" / "half.json", {"spec": 1, "definition": "relu_scale"})
+    (kind / "notes.json").write_text("{")
+    found = candidates(tmp_path)
+    assert [(one.name, bool(one.fault)) for one in found] == [
+        ("sol/one/solution.json at w-1", False),
+        ("sol/one/solution.json at w-2", False),
+        ("trace/solutions/op/broken.json at w-1", False),
+        ("trace/solutions/op/half.json", True),
+        ("trace/solutions/op/other.json", True),
+    ]
+    assert Path(found[2].reference).parent.name == "op", "the nearest definition of that name"
+    rows = audit(found, CPU, "quick")
+    assert [row["verdict"] for row in rows] == ["rejected"] * 3 + ["unjudged"] * 2
+    assert {row["reason"]["kind"] for row in rows[:3]} == {"build"}
+    assert len({row["key"] for row in rows[:3]}) == 2, "the same at the same workload"
+    assert "not a solution" in rows[3]["reason"]["message"]
+    assert "no definition 'other' in the folder" in rows[4]["reason"]["message"]
+
+
 def test_the_page_of_an_audit_holds_its_rows(tmp_path: Path) -> None:
     (tmp_path / "problem.py").write_text("import torch\n")
     (tmp_path / "<b>.cpp").write_text("")
@@ -114,6 +149,51 @@ def test_nothing_to_audit_is_said_in_one_line(tmp_path: Path, make: Any, words: 
 def _written(path: Path) -> Path:
     path.write_text("")
     return path
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "not a line of JSON"),
+        ("[" * 100_000, "not a line of JSON: maximum recursion depth"),
+        ("9" * 5000, "not a line of JSON: Exceeds the limit"),
+        ("\0", "not a line of JSON"),
+        ("3", "must be a JSON object"),
+        ('{"kernel": 3, "reference": []}', "no text of a reference; fields: kernel, reference"),
+        ('{"kernel": "\\ud800", "reference": "x"}', "half of a surrogate pair"),
+    ],
+    ids=range(7),
+)
+def test_a_line_that_is_none_is_a_candidate_with_a_reason(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    (tmp_path / "all.jsonl").write_text(
+        f"{line}\n" + json.dumps({"kernel": "k\r\n", "reference": "r"}) + "\n"
+    )
+    bad, good = candidates(tmp_path / "all.jsonl")
+    assert words in bad.fault and "\n" not in bad.fault
+    assert (good.fault, good.kernel.read_bytes()) == ("", b"k\r\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "garbage\n",
+        "[]\n",
+        '{"key": "k"}\n',
+        '{"schema": 1, "kind": "run", "id": "r-1"}\n',
+        "[" * 100_000 + "\n",
+    ],
+)
+def test_a_ledger_of_something_else_is_left_alone(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"no ledger of an audit .*give --output another file"):
+        audit([Candidate("a", "", tmp_path, "fault")], CPU, ledger=path)
+    assert path.read_text() == text
+    path.write_text("\n")
+    assert audit([Candidate("a", "", tmp_path, "fault")], CPU, ledger=path)[0]["verdict"] == "unjudged"
 
 
 def test_all_kernels_of_a_folder_for_one_problem() -> None:

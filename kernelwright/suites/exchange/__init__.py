@@ -1,8 +1,9 @@
 """Problems, solutions and traces of flashinfer-bench and SOL-ExecBench, read and written without loss.
 
-    definition, workloads = read_definition("definition.json"), read_workloads("workload.jsonl", ...)
-    problem = problem_of(definition, workloads[0])
-    kernel = kernel_of(read_solution("solution.json"), definition, problem, target)
+    definition = read_definition(place)
+    for workload in read_workloads(workload_file(place, definition), definition):
+        problem = definition_problem(definition, workload, place, place.parent)
+        kernel = solution_kernel(read_solution("solution.json"), definition, problem, target)
 
 What is called how in either world, and what must never happen: `docs/design/exchange-formats.md`.
 """
