@@ -2,7 +2,8 @@
 
     .cpp    extern "C" functions, called in the order of the file
     .cu     extern "C" __global__ functions, with launch numbers in a `// kernelwright:` comment
-    .py     class ModelNew or def kernel (an open kernel), or @triton.jit functions with a `# kernelwright:` comment
+    .py     class ModelNew or def kernel (an open kernel), or @triton.jit functions with a
+            `# kernelwright:` comment
     .json   a `Kernel`; a folder that `write_kernel` made
 
 Parameters are matched by name (`naming`); what else a kernel has to say stands in comments
@@ -97,7 +98,9 @@ def _python(path: Path, text: str, problem: Problem) -> Kernel:
         return _kernel(path, text, problem, "python", None, said)
     if not said.all:
         mark = "'# kernelwright: {...}' comment for a Triton kernel"
-        raise UsageError(f"kernel '{path}': no class '{ENTRY}', no function '{FUNCTION}' and no {mark}; write one")
+        raise UsageError(
+            f"kernel '{path}': no class '{ENTRY}', no function '{FUNCTION}' and no {mark}; write one"
+        )
     return _kernel(path, text, problem, "triton", said.plan or _triton_plan(path, text, problem, said), said)
 
 
