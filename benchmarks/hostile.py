@@ -74,6 +74,8 @@ def judged(count: int, remains: Remains) -> Iterator[dict[str, Any]]:
     times = -(-count // sum(len(pairs) for _, pairs in groups))
     done = 0
     for (path, own_python), pairs in groups:
+        if done == count:
+            return
         problem = load_problem(path)
         series = pairs * times
         Random(f"{path.stem} {own_python}").shuffle(series)
