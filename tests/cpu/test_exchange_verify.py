@@ -178,7 +178,7 @@ def test_the_first_rejection_decides(slots: Slots, problem: Problem) -> None:
         (("solution.json", "definition.json", "--workload", "."), "cannot read workload file '.'"),
         (("solution.json", "definition.json", "--mode", "eval"), "--mode does not go with a definition"),
         (("kernel.py", "problem.py", "--uuid", "x"), "has no workloads"),
-        (("broken.json", "definition.json"), "broken.json: not JSON"),
+        (("broken.json", "definition.json"), "broken.json: not a kernel"),
         (("half.json", "definition.json"), "half.json: not a solution: 'name': Field required"),
         (("kernel.json", "definition.json"), "not a kernel: "),
         (("kernel.py", "problem.py", "--html", "."), "'--html': File '.' is a directory"),

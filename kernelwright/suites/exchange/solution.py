@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from kernelwright.core.errors import UsageError
 from kernelwright.suites.exchange.definition import Text
 from kernelwright.suites.exchange.document import Document, Part, parse, read_text
 
@@ -88,9 +89,9 @@ def read_solution(path: Path) -> Solution:
 
 
 def is_solution(path: Path) -> bool:
-    """Whether a `.json` file holds a solution, and not a kernel that Kernelwright published.
-
-    UsageError, one line, if it cannot be read as JSON.
-    """
-    content = parse(read_text(path, "kernel file"), str(path))
+    """Whether a `.json` file holds a solution, by its keys; not so where it cannot be read at all."""
+    try:
+        content = parse(read_text(path, "kernel file"), str(path))
+    except UsageError:
+        return False
     return isinstance(content, dict) and {"spec", "definition"} <= content.keys()
