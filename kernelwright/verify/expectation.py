@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -44,6 +45,17 @@ class Expectation:
     oracle_norm: float
     eager_spurious: int
     """Elements where eager is not finite though the oracle, rounded to the type, is."""
+
+    @cached_property
+    def largest(self) -> tuple[float, float]:
+        """The largest finite tolerance and the largest finite magnitude of eager; 0 where there is none."""
+        return _largest(self.tolerance), _largest(self.eager)
+
+
+def _largest(tensor: Tensor | None) -> float:
+    if tensor is None or tensor.numel() == 0:
+        return 0.0
+    return float(torch.where(torch.isfinite(tensor), tensor, 0).abs().max())
 
 
 def expect(name: str, eager: Tensor, oracle: Tensor, spread: Tensor | None, factor: float) -> Expectation:

@@ -97,7 +97,7 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
             wrong += judge(data, piece).kind is not None
         else:
             first = sample["first"] // piece.eager.element_size()
-            largest = _largest(kept[number]) if anew else None
+            largest = kept[number].largest if anew else None
             wrong += _stale(data, fresh[number][first : first + data.numel()], piece, largest)
     return {"compared": len(samples), "wrong": wrong}
 
@@ -170,21 +170,16 @@ def _around(number: int, place: int, output: Expectation, nbytes: int) -> Positi
     return number, first * item, size * item
 
 
-def _largest(was: Expectation) -> Tensor | None:
-    """The largest finite tolerance of an output."""
-    if was.tolerance is None or was.tolerance.numel() == 0:
-        return None
-    return torch.nan_to_num(was.tolerance, nan=0.0, posinf=0.0).max().double()
-
-
-def _stale(data: Tensor, now: Tensor, was: Expectation, largest: Tensor | None) -> bool:
+def _stale(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> bool:
     """Whether any element is neither near eager's nor as little finite."""
     if was.tolerance is None:
         return bool((data != now).any())
     given, new, old = data.double(), now.double(), was.eager.view(-1).double()
     limit = NEAR * was.tolerance.view(-1).double() + OLD * (new - old).abs()
     if largest is not None:
-        limit = torch.minimum(limit, NEAR * torch.maximum(largest, was.tolerance.view(-1).double()))
+        tolerance, magnitude = largest
+        grown = (new.abs() / max(magnitude, 1e-300)).clamp(min=1)  # a new value may be larger than any before
+        limit = torch.minimum(limit, NEAR * tolerance * grown)
     alike = (given == new) | (torch.isnan(given) & torch.isnan(new))
     near = (given - new).abs() <= limit
     return not bool((alike | near | ~torch.isfinite(limit)).all())

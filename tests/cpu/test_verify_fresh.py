@@ -15,6 +15,7 @@ from kernelwright.core.target import Target
 from kernelwright.execute.bench import Bench
 from kernelwright.execute.state import bench_state
 from kernelwright.problems import load_problem
+from kernelwright.sandbox import Worker
 from kernelwright.verify import fresh_ops
 from kernelwright.verify.fresh import FreshContents
 from kernelwright.verify.fresh_ops import compare_fresh, freshen
@@ -77,6 +78,36 @@ def test_right_answers_pass_and_old_ones_do_not(
     assert compare_fresh(state, slot="a", samples=samples(now, found["at"]))["wrong"] > 0
 
 
+def steep(x: Tensor) -> Tensor:
+    return torch.exp(x.sum() * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs"),
+    [*CASES, (steep, (torch.randn(64, 33),))],
+    ids=lambda case: getattr(case, "__name__", ""),
+)
+def test_of_contents_that_are_all_new_right_answers_pass_and_coarse_ones_do_not(
+    function: Callable[..., Any], inputs: tuple[Tensor, ...]
+) -> None:
+    state = opened(function, inputs)
+    coarse = 0
+    for seed in range(10, 18):
+        found = freshen(state, slot="a", seed=seed, pieces=3, nbytes=BYTES, whole=True)
+        assert found["stirred"] and found["whole"]
+        now = bench_state(state).reference.forward(held(state))
+        right = samples(now, found["at"])
+        assert compare_fresh(state, slot="a", samples=right) == {"compared": len(right), "wrong": 0}
+        halves = [
+            each.to(torch.float16).to(each.dtype) if each.dtype == torch.float32 else each for each in now
+        ]
+        coarse += compare_fresh(state, slot="a", samples=samples(halves, found["at"]))["wrong"]
+        old = [each.roll(1) * 1.5 for each in now]
+        assert compare_fresh(state, slot="a", samples=samples(old, found["at"]))["wrong"] > 0
+    assert coarse > 0 or now[0].dtype != torch.float32
+    fresh_ops.calm(state, slot="a")
+
+
 def test_what_cannot_be_changed_says_why() -> None:
     state = opened(add_in_place, (torch.rand(9, 7), torch.rand(9, 7)))
     found = freshen(state, slot="a", seed=1, pieces=3, nbytes=BYTES)
@@ -121,8 +152,8 @@ def test_a_candidate_meets_new_contents_only_while_its_clock_runs(whole: bool) -
         assert len(positions) > 4
         assert look() == drawn != truth()
         for worker in (bench.candidate, bench.opponents):
-            flushed: list[str] = []
-            witness.ready(worker, lambda other: flushed.append(other.name))
+            flushed: list[Worker] = []
+            witness.ready(worker, flushed.append)
             assert len(flushed) == 1
             witness.started(worker)
             assert look() == truth() or worker is bench.opponents
