@@ -9,7 +9,7 @@ start of its range. Counted from what is on disk at the end: kernels without a v
 were made or kept more than once (duplicated), and the time from the journal's line of a request to its
 verdict.
 
-Kernels are distinct: one in five is wrong and one in fifteen does not compile.
+Kernels are distinct: one in five is wrong, and every third of these does not compile.
 """
 
 from __future__ import annotations

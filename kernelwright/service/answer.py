@@ -32,7 +32,7 @@ class Answer(Wire):
     ahead: int | None = None
     """Requests that will be taken before it, while it is queued."""
     message: str = ""
-    """Why it was not judged."""
+    """Why it was not judged, or why nothing is taken from the queue."""
     evaluation: Evaluation | None = None
     """Once it is done."""
 

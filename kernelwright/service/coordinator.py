@@ -54,7 +54,10 @@ class Coordinator:
         if one is not None and wait_s > 0:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(one.ended.wait(), wait_s)
-        return book.answer(ticket, one)
+        answer = book.answer(ticket, one)
+        if answer.state == "queued" and self._stalled and not self._settings.redacted:
+            return answer.model_copy(update={"message": self._stalled})
+        return answer
 
     async def cancel(self, ticket: str, client: str = "") -> Answer | RedactedAnswer:
         """A client no longer wants this; what is known of it then."""
@@ -88,6 +91,12 @@ class Coordinator:
         self._intake.close()
         if self._opened is not None:
             self._opened.close()
+
+    @property
+    def _stalled(self) -> str:
+        """Why nothing is taken from the queue; empty if a lane works."""
+        reasons = [driver.reason for driver in self._drivers.values()]
+        return f"no lane takes work: {reasons[0]}" if reasons and all(reasons) else ""
 
     async def _book(self) -> Book:
         """The book; opened here where Ray has started this process again."""

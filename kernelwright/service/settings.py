@@ -34,7 +34,7 @@ class Settings(Wire):
     store: str | None = None
     """URL of the store of verdicts; None: the one that the environment names."""
     journal: str | None = None
-    """File that keeps the queue; None: `service/<target>.jsonl` in the data directory."""
+    """File that keeps the queue; None: in the data directory, under `service`, one for each target."""
     ahead: int | None = Field(default=None, ge=1)
     """Requests that a lane compiles ahead; None: one for each core of the lane's host."""
     strikes: int = Field(default=3, ge=1)
@@ -52,7 +52,11 @@ class Settings(Wire):
     @property
     def journal_path(self) -> Path:
         """File that keeps the queue."""
-        return Path(self.journal) if self.journal else data_dir() / "service" / f"{self.where.name}.jsonl"
+        if self.journal:
+            return Path(self.journal)
+        target = self.where
+        kind = target.name if target.name == "cpu" else f"{target.name}-{target.arch}"
+        return data_dir() / "service" / f"{kind}.jsonl"
 
     def checked(self) -> Settings:
         """Itself; UsageError, one line, where settings exclude each other."""

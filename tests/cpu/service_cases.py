@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,21 +49,37 @@ class Server:
     def start(self) -> None:
         path = os.pathsep.join([str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
         env = {**os.environ, "PYTHONPATH": path, "SERVICE_DESK": str(self.folder)}
-        with (self.folder / "errors").open("a") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, str(HERE / "service_server.py"), str(self.folder)],
-                stdout=subprocess.PIPE, stderr=errors, text=True, env=env, cwd=self.folder,
-            )  # fmt: skip
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-        assert self.url, (self.folder / "errors").read_text()
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "service_server.py"), str(self.folder)],
+            stderr=subprocess.PIPE, text=True, env=env, cwd=self.folder,
+        )  # fmt: skip
+        assert self.process.stderr is not None
+        said = self.process.stderr.readline()
+        assert said.startswith("serving verdicts at http://127.0.0.1:"), said
+        self.url = said.split()[-1]
         self.client = Client(self.url)
 
     def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self.end(signal.SIGKILL)
+
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal, wait until all that works for the service is gone; the exit code.
+
+        Two agents of Ray's stay for up to a minute after a kill; they hold nothing.
+        """
+        self.process.send_signal(number)
+        code = self.process.wait(60)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        eventually(lambda: not self._working())
+        return code
+
+    def _working(self) -> list[str]:
+        """Titles of processes with this server's environment, Ray's agents left out."""
+        mark = f"SERVICE_DESK={self.folder}\0"
+        found = [entry for entry in Path("/proc").glob("[0-9]*") if mark in _read(entry / "environ")]
+        titles = [_read(entry / "cmdline") for entry in found]
+        return [title for title in titles if title and "Agent" not in title]
 
     def judged(self) -> list[str]:
         """Names of kernels in the order in which they were judged."""
@@ -91,8 +109,6 @@ class Server:
 
 def eventually(holds: Callable[[], bool], timeout_s: float = 30.0) -> None:
     """Wait until something holds."""
-    import time
-
     end = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < end, "it did not come to pass"

@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 from service_cases import HERE, PROBLEM, Server, eventually, source
 
-from kernelwright.core.errors import EnvironmentFault, UsageError
+from kernelwright.core.errors import EnvironmentFault, ExitCode, UsageError
 from kernelwright.service.answer import Answer
+from kernelwright.service.journal import Journal
 from kernelwright.store.jsonl import JsonLinesStore
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: extra 'service'")
@@ -31,7 +32,8 @@ TIME = 60.0
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     served = Server(tmp_path_factory.mktemp("service"))
     yield served
-    served.kill()
+    if served.process.poll() is None:
+        served.kill()
 
 
 def answer(server: Server, ticket: str | None) -> Answer:
@@ -208,6 +210,7 @@ def test_an_unsound_lane_is_quarantined_and_a_killed_service_goes_on(server: Ser
     assert "scripted to fail" in client.status().lanes[0].reason
     eventually(lambda: answer_now(server, blamed.ticket).state == "queued")
     assert answer_now(server, behind.ticket).state == "queued"
+    assert "scripted to fail" in answer_now(server, behind.ticket).message
     server.kill()
     unsound.unlink()
     server.start()
@@ -215,3 +218,13 @@ def test_an_unsound_lane_is_quarantined_and_a_killed_service_goes_on(server: Ser
     assert answer(server, blamed.ticket).message == "scripted fault"
     with JsonLinesStore.open(Path(server.folder / "store.jsonl")) as store:
         assert store.trial(behind.ticket or "").kernel.name == "model_new"
+
+
+def test_a_service_that_is_told_to_end_leaves_no_process_and_keeps_its_queue(server: Server) -> None:
+    busy = server.client.submit(PROBLEM, source("last", "sleep 20"))
+    behind = server.client.submit(PROBLEM, source("behind_last"))
+    eventually(lambda: answer_now(server, busy.ticket).state == "judging")
+    assert server.end(signal.SIGTERM) == ExitCode.INTERRUPTED
+    journal = Journal.open(server.folder / "journal.jsonl")
+    assert set(journal.pending) == {busy.ticket, behind.ticket}
+    journal.close()
