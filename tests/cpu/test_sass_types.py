@@ -107,6 +107,7 @@ def test_narrow_arithmetic(text: str, kind: str, dtype: str) -> None:
         "HADD2.F32 R9, -RZ, R8.H0_H0",
         "HADD2.F32 R9, R7.H0_H0, R8.H0_H0",
         "HADD2 R23, |R22|, -RZ.H0_H0",
+        "HFMA2 R23, R22, RZ, R7",
         "HADD2 R23, R22, -0, 0",
         "HMUL2 R23, R22, RZ",
         "HMNMX2 R0, R0.H0_H0, R7.H0_H0, !PT",
