@@ -246,7 +246,7 @@ class Workers:
         env = {
             PATH_VARIABLE: str(compiled()),
             **bytecode_environment(),
-            **compiler_environment(),
+            **({} if limits.contained else compiler_environment()),  # else it compiles into its own scratch
             **timed_environment(len(self.cores)),
         }
         preload, fds = ("torch", OPS, *also), (self.arena.fd,)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,28 @@ def test_each_gets_what_it_deserves(one: CorpusKernel, benches: Benches) -> None
     found = judge(one, problem, slots)
     assert as_expected(one, found.verdict), found.verdict.reason
     assert found.timed or one.expected == "rejected"
+
+
+def compiled_into(state: dict[str, Any]) -> tuple[str, bool]:
+    """Worker side: where torch's compiler keeps what it made, and whether this process may write there."""
+    from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+    folder = Path(cache_dir())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "written").touch()
+    except OSError:
+        return str(folder), False
+    return str(folder), True
+
+
+def test_an_open_kernel_may_write_what_it_compiles(benches: Benches) -> None:
+    from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+    parents = cache_dir()  # asked for it, torch puts it into this process's environment
+    _, slots = benches.of(next(one for one in IN_CI if one.is_open))
+    folder, writable = slots.bench.candidate.call("test_corpus:compiled_into", timeout_s=60)
+    assert writable, f"{folder}, where this process has {parents}"
 
 
 def test_honest_and_hostile_kernels_of_both_trusts_are_in_ci() -> None:

@@ -1,4 +1,4 @@
-# rejected (contract, safety): no end, and no limit
+# rejected (contract, safety): no end, and no limit, on the stack of the interpreter itself
 # problem: mish
 import sys
 
@@ -10,6 +10,6 @@ class ModelNew(nn.Module):
         sys.setrecursionlimit(10**9)
 
         def deeper(n):
-            return [deeper(m) for m in range(n, n + 1)]
+            return max([n], key=lambda one: deeper(one + 1))
 
         return deeper(0)
