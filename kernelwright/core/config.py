@@ -11,6 +11,8 @@ import os
 import sys
 from pathlib import Path
 
+from kernelwright.core.errors import EnvironmentFault
+
 
 def data_dir() -> Path:
     """Directory of the trial store; made on first use by whoever writes there."""
@@ -28,9 +30,14 @@ def database_url() -> str:
 
 
 def _directory(own: str, xdg: str, linux: str, mac: str) -> Path:
-    if os.environ.get(own):
-        return Path(os.environ[own]).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / mac / "kernelwright"
-    base = os.environ.get(xdg)
-    return (Path(base) if base else Path.home() / linux) / "kernelwright"
+    given, base = os.environ.get(own), os.environ.get(xdg)
+    try:
+        if given:
+            return Path(given).expanduser()
+        if sys.platform == "darwin":
+            return Path.home() / mac / "kernelwright"
+        return (Path(base) if base else Path.home() / linux) / "kernelwright"
+    except RuntimeError as error:
+        raise EnvironmentFault(
+            f"no home directory for {given or 'this user'}; set {own} to a folder"
+        ) from error

@@ -209,10 +209,13 @@ def _module(name: str, root: str) -> ModuleType:
         if not name.endswith(".py"):
             return importlib.import_module(name)
         path = Path(root) / name
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        # A name of its own: the file may be called as a module that others have imported.
+        digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:12]
+        spec = importlib.util.spec_from_file_location(f"kernelwright_file_{path.stem}_{digest}", path)
         if spec is None or spec.loader is None:
             raise ProblemError(f"'{name}' is not a Python file")
-        module = sys.modules.setdefault(path.stem, importlib.util.module_from_spec(spec))
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
 

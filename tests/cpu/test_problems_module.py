@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import nn
 
-from kernelwright.core.errors import ProblemError
+from kernelwright.core.config import cache_dir
+from kernelwright.core.errors import EnvironmentFault, ProblemError
 from kernelwright.problems import Reference, load_problem
 
 SOURCE = """
@@ -177,3 +178,25 @@ def test_lost_pickle_is_said(package: Path) -> None:
     Path(problem.entry.location).unlink()
     with pytest.raises(ProblemError, match="which is gone; load it again"):
         Reference.open(problem)
+
+
+@pytest.mark.parametrize("name", ["random", "json", "typing"])
+def test_a_file_called_as_a_module_of_the_library_is_its_own(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = sys.modules[name]
+    before = dict(vars(library))
+    text = (
+        "import torch\n\n\ndef twice(x):\n    return x * 2\n\n\ndef inputs():\n    return [torch.ones(4)]\n"
+    )
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    problem = load_problem(f"{name}.py:twice", f"{name}.py:inputs")
+    assert "return x * 2" in problem.source
+    assert sys.modules[name] is library and vars(library) == before
+
+
+def test_a_home_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", "~nobody_of_that_name/cache")
+    with pytest.raises(EnvironmentFault, match=r"no home directory .* set KERNELWRIGHT_CACHE to a folder"):
+        cache_dir()
