@@ -8,6 +8,7 @@ from typing import Any, cast
 import click
 
 from kernelwright.cli import options
+from kernelwright.core.errors import ExitCode
 
 
 @click.command("audit")
@@ -36,13 +37,12 @@ def command(
     kernel_key: str | None,
     html: Path | None,
     json_: bool,
-) -> None:
+) -> int:
     """Judge the kernels in PLACE: what holds up, and why the rest does not.
 
     PLACE is a folder (with a reference.py or problem.py beside the kernels, or --problem for all of them, or
     with solutions and their definitions), or a .jsonl file whose lines hold the text of a reference and of a
-    kernel. References run with your
-    rights; kernels are confined.
+    kernel. References run with your rights; kernels are confined. Ctrl-C ends with the rows so far.
     """
     from kernelwright.analysis.audit_page import audit_page
     from kernelwright.analysis.page import write_page
@@ -58,17 +58,26 @@ def command(
     require_device(where)
     found = candidates(place, problem, (reference_key, kernel_key))
     with Progress() as progress:
-        done: list[str] = []
+        done: list[dict[str, Any]] = []
 
         def tell(row: dict[str, Any]) -> None:
-            done.append(row["name"])
+            done.append(row)
             message = f"of {len(found)}; {row['name']}: {row['verdict']}"
             progress.update({"stage": "audit", "done": len(done), "message": message})
 
-        document = summary(audit(found, where, cast(Level, level), ledger=output, on_row=tell))
-    if html is not None:
-        write_page(html, audit_page(document, str(place)))
+        try:
+            audit(found, where, cast(Level, level), ledger=output, on_row=tell)
+        except KeyboardInterrupt:
+            if not done:
+                raise
+    document = summary(done)
     if json_:
         options.print_json(document)
     else:
         print_audit(document)
+    if html is not None:
+        write_page(html, audit_page(document, str(place)))
+    if len(done) < len(found):
+        click.echo(f"interrupted: {len(found) - len(done)} candidates were not judged", err=True)
+        return ExitCode.INTERRUPTED
+    return ExitCode.DONE

@@ -196,6 +196,22 @@ def test_a_ledger_of_something_else_is_left_alone(text: str, tmp_path: Path) -> 
     assert audit([Candidate("a", "", tmp_path, "fault")], CPU, ledger=path)[0]["verdict"] == "unjudged"
 
 
+def test_an_interrupt_keeps_the_rows_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("KERNELWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(audits, "_problem", interrupted)
+    lines = ["{", json.dumps({"kernel": "k", "reference": "r"}), "{"]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines))
+    done = call("audit", tmp_path / "all.jsonl", "--json")
+    assert (done.code, len(json.loads(done.out)["rows"])) == (130, 1)
+    assert "interrupted: 2 candidates were not judged" in done.err
+    (tmp_path / "all.jsonl").write_text("\n".join(lines[1:]))
+    done = call("audit", tmp_path / "all.jsonl", "--json")
+    assert (done.code, done.out, done.error) == (130, "", "interrupted")
+
+
 def test_all_kernels_of_a_folder_for_one_problem() -> None:
     found = candidates(CHEATS / "honest", str(CHEATS / "problem.py"))
     assert {"double_accumulator.cpp", "other_order.cpp", "with_scratch.cpp"} <= {one.name for one in found}
