@@ -25,6 +25,7 @@ def machine_document() -> dict[str, Any]:
         "python": platform.python_version(),
         "targets": {"cpu": _cpu(), "cuda": _cuda()},
         "languages": _languages(),
+        "tools": {"nvdisasm": _disassembler()},
         "sandbox": enforced(),
         "packages": {name: _installed(name) for name in PACKAGES},
         "store": {"url": _redacted(database_url()), "free_bytes": _free_bytes(data_dir())},
@@ -69,6 +70,16 @@ def _languages() -> dict[str, Any]:
         tool = language.tool(target) if reason is None else None
         found[name] = {"available": reason is None, "reason": reason, "tool": tool}
     return found
+
+
+def _disassembler() -> dict[str, Any]:
+    """What reads the machine code of CUDA kernels; without it a verdict leaves their types open."""
+    from kernelwright.sass.read import INSTALL, disassemblers, version_of
+
+    found = disassemblers()
+    if not found:
+        return {"available": False, "reason": f"none on this machine; {INSTALL}", "tool": None}
+    return {"available": True, "reason": None, "tool": version_of(found[0])}
 
 
 def _installed(package: str) -> str | None:

@@ -246,7 +246,7 @@ def print_doctor(found: dict[str, Any]) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     table.add_row("kernelwright", f"{found['version']} on Python {found['python']}")
-    for kind in ("targets", "languages"):
+    for kind in ("targets", "languages", "tools"):
         for name, item in found[kind].items():
             text = item.get("device") or item.get("tool") or "available"
             if "load" in item:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,7 @@ def _disassembled(cubin: Path) -> Code:
     said = ""
     for tool in tools:
         try:
-            return code_of(parse_listing(_run(tool, cubin)), _version(tool))
+            return code_of(parse_listing(_run(tool, cubin)), version_of(tool))
         except Unreadable as error:
             said = said or str(error)
     raise Unreadable(said)
@@ -99,12 +100,15 @@ def _run(tool: Path, cubin: Path) -> str:
 
 
 @lru_cache
-def _version(tool: Path) -> str:
-    done = subprocess.run(
-        [str(tool), "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-    )
-    words = done.stdout.replace(",", " ").split()
-    return f"nvdisasm {next((word for word in words if word[:1] == 'V' and word[1:2].isdigit()), '')}".strip()
+def version_of(tool: Path) -> str:
+    """A disassembler's name and version; the name alone where it does not say."""
+    command = [str(tool), "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "nvdisasm"
+    found = re.search(r"\bV\d[\d.]*", done.stdout)
+    return f"nvdisasm {found.group()}" if found else "nvdisasm"
 
 
 def _load(path: Path, digest: str) -> Code | None:

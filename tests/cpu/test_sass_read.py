@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from languages_cases import SM_90A, cuda, executable, triton
 
+from kernelwright.cli.machine import machine_document
 from kernelwright.core.plan import BufferArg
 from kernelwright.languages import build
 from kernelwright.sass import Code, Unreadable, Use, read, read_code
@@ -207,6 +208,16 @@ def test_a_tool_that_fails_is_said_and_the_next_is_tried(
     if "sleep" not in script:
         monkeypatch.setattr(read, "disassemblers", lambda: [broken, *others])
         assert read_code(cubin) == code
+
+
+def test_doctor_says_what_reads_machine_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = machine_document()["tools"]["nvdisasm"]
+    assert found["available"] and found["tool"].startswith("nvdisasm V")
+    monkeypatch.setattr(read, "disassemblers", list)
+    broken = executable(tmp_path / "nvdisasm", "no program")
+    assert read.version_of(broken) == "nvdisasm"
+    lacking = machine_document()["tools"]["nvdisasm"]
+    assert not lacking["available"] and "pip install" in lacking["reason"]
 
 
 def test_a_tool_is_found_on_the_path_and_in_a_toolkit(
