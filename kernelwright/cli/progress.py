@@ -5,15 +5,23 @@ While it is shown, what a user's own code prints goes to stderr too: stdout is f
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from types import TracebackType
 from typing import Any
 
 import click
 
 _LOG_EVERY_S = 5.0
+
+
+def _columns() -> int:
+    """Width of the terminal at stderr; 80 where it does not say."""
+    with suppress(OSError):
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    return 80
 
 
 class Progress:
@@ -41,8 +49,9 @@ class Progress:
         """Show one event."""
         line = self._line(event)
         if self._live:
-            click.echo("\r" + line.ljust(self._width)[:200], nl=False, err=True)
-            self._width = min(len(line), 200)
+            room = _columns() - 1  # a line that wraps could not be written over
+            click.echo("\r" + line.ljust(self._width)[:room], nl=False, err=True)
+            self._width = min(len(line), room)
         elif self._due(event):
             click.echo(line, err=True)
 

@@ -75,6 +75,12 @@ def command(
             inputs=inputs, mode=mode, workload=workload, uuids=uuids, tell=progress.update,
         )  # fmt: skip
     document = summary(judgements)
+    if json_:
+        options.print_json(document)
+    else:
+        print_verdict(document)
+        if len(judgements) > 1:
+            print_workloads(document["workloads"])
     if trace is not None:
         append_traces(trace, [one.trace for one in judgements if one.trace is not None])
     if html is not None:
@@ -82,10 +88,4 @@ def command(
             Judged(one.problem, one.kernel, one.evaluation, one.workload, one.not_used) for one in judgements
         ]
         write_page(html, verdict_page(judged))
-    if json_:
-        options.print_json(document)
-    else:
-        print_verdict(document)
-        if len(judgements) > 1:
-            print_workloads(document["workloads"])
     return ExitCode.DONE if document["verdict"] == "accepted" else ExitCode.REJECTED

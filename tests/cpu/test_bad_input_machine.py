@@ -155,6 +155,12 @@ def test_a_place_for_the_kernel_that_does_not_fit_is_said_before_the_search(tmp_
         refused(call(*OPTIMIZE, "--output", disk / "kernel"), 4, "nothing can be written in", "another place")
 
 
+def test_a_page_that_cannot_be_written_costs_no_verdict() -> None:
+    done = call(*VERIFY, "--json", "--html", "small.py/page.html")
+    assert done.code in (2, 4) and "small.py/page.html" in done.error
+    assert json.loads(done.out)["verdict"] == "accepted"
+
+
 def test_a_reference_that_runs_out_of_memory() -> None:
     text = SMALL.replace("return torch.relu(x) * 2 + 1", "return x + x.new_zeros(1 << 42)[:256]")
     Path("small.py").write_text(text)

@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
+
+from kernelwright.cli.progress import Progress
 
 PROGRAM = """
 import json, os, sys, warnings
@@ -78,3 +81,22 @@ def test_the_command_settles_them_first(tmp_path: Path) -> None:
     done = subprocess.run(["/bin/bash", "-c", command], env=own, capture_output=True)
     assert (done.returncode, done.stdout) == (4, b"")
     assert done.stderr == b"error: the working directory is gone; change to one that exists\n"
+
+
+@pytest.mark.parametrize("columns", [0, 20, 80, 300])
+def test_progress_stays_on_one_line_of_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        progress = Progress()
+        for length in (250, 3, 100):
+            progress.update({"stage": "gates", "message": "x" * length})
+        terminal.flush()
+        printed = b""
+        while printed.count(b"\r") < 3 or len(printed.rpartition(b"\r")[2]) < 19:
+            printed += os.read(ours, 1 << 16)
+    os.close(ours)
+    lines = printed.decode().split("\r")
+    assert len(lines) == 4 and "gates" in lines[1]
+    assert max(map(len, lines)) < (columns or 80)
