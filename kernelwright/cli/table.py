@@ -94,7 +94,8 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
     table.add_row(
         "over the strongest", f"{_ratio(best['speedup'].get('strongest'))}  ({best.get('strongest', '')})"
     )
-    table.add_row("precision", f"{best['precision']} ({best['column']})")
+    labelled = ", ".join([best["column"], *best.get("labels", ())])
+    table.add_row("precision", f"{best['precision']} ({labelled})")
     table.add_row("share of the floor", _percent(best.get("floor_share")))
     table.add_row("in custom kernels", _percent(best.get("custom_share")))
     table.add_row(

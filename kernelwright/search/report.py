@@ -13,6 +13,7 @@ from kernelwright.core.measurement import Measurement, Timing
 from kernelwright.core.plan import Library, Plan
 from kernelwright.core.problem import Problem
 from kernelwright.core.trial import Run, Trial
+from kernelwright.core.verdict import Verdict
 from kernelwright.measure.baselines import Ranked
 from kernelwright.measure.ceilings import ceilings
 from kernelwright.measure.floors import Column, reporting_floor_us, sol_score
@@ -84,6 +85,7 @@ def _best(run: Run, best: Trial, measurement: Measurement, ranked: Sequence[Rank
         "status_reason": measurement.status_reason,
         "precision": "kept",
         "column": "strict" if run.target.name == "cpu" else column_of(run.problem, _convolves(kernel.plan)),
+        "labels": _labels(best.evaluation.verdict),
         "floor_share": measurement.floor_share,
         "sol_score": sol_score(latency, against.latency_us, floor_us) if against else None,
         "custom_share": custom_share(kernel.plan),
@@ -91,6 +93,12 @@ def _best(run: Run, best: Trial, measurement: Measurement, ranked: Sequence[Rank
         "level": best.evaluation.verdict.level if best.evaluation.verdict else None,
         "not_checked": list(best.evaluation.verdict.not_checked) if best.evaluation.verdict else [],
     }
+
+
+def _labels(verdict: Verdict | None) -> list[str]:
+    """What the gate `provenance` says of the types that the kernel computes in, such as TF32 products."""
+    gates = verdict.gates if verdict else ()
+    return [label for gate in gates if gate.name == "provenance" for label in gate.evidence.get("labels", ())]
 
 
 def _speedups(

@@ -60,12 +60,15 @@ def run_and_trial() -> tuple[Run, Trial]:
         floor_share=0.8,
     )
     gate = GateResult(name="numeric", status="pass", kind="precision")
+    types = GateResult(
+        name="provenance", status="pass", kind="precision", evidence={"labels": ["tf32 products"]}
+    )
     evaluation = Evaluation(
         problem=run.problem.hash,
         kernel=kernel.hash,
         target=CPU,
         build=Build(kernel=kernel.hash, target=CPU, status="built"),
-        verdict=Verdict.of([gate], "full", CONTRACT_VERSION, ["something"]),
+        verdict=Verdict.of([types, gate], "full", CONTRACT_VERSION, ["something"]),
         measurement=measurement,
     )
     return run, Trial(run=run.id, kernel=kernel, evaluation=evaluation)
@@ -95,6 +98,10 @@ def test_times_measured_beside_the_kernel_go_before_the_quick_pass(document: dic
         "ci": None,
         "reason": "no input has four dimensions",
     }
+
+
+def test_types_below_the_references_are_labelled(document: dict[str, Any]) -> None:
+    assert document["best"]["labels"] == ["tf32 products"]
 
 
 def test_the_strongest_is_the_smallest_ratio(document: dict[str, Any]) -> None:
