@@ -4,6 +4,9 @@ It wraps the original module. Inside the kernel's domain and contract the kernel
 else (other shapes, dtypes or constants, gradients wanted, autocast, tracing, another mode, a module that was
 changed) runs the original. Both are counted, and why the original ran is kept. Weights stay the original's:
 when one changes in place or is replaced, the plan's `prepare` runs again before the next call.
+
+Not covered: weights that are written through `.data` or shared memory, which torch does not count as a change
+(write under `torch.no_grad()` instead), and what `likeness` leaves out.
 """
 
 from __future__ import annotations
