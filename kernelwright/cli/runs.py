@@ -35,6 +35,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "run": run.id,
         "problem": {"name": run.problem.name, "hash": run.problem.hash},
         "target": run.target.name,
+        "strategy": run.strategy,
         "state": "killed" if run.state == "running" and is_gone(run.process) else run.state,
         "budget_s": run.budget_s,
         "created": run.created,

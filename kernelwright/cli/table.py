@@ -139,6 +139,8 @@ def print_verdict(found: dict[str, Any]) -> None:
         out.print(Text("status "), _status_line(found))
     for item in _grouped(found["not_checked"]):
         out.print(Text(f"not checked: {item}", style="yellow"))
+    if found.get("trial"):
+        out.print(Text(f"kept as {found['trial']}: kernelwright show {found['trial']}", style="dim"))
 
 
 def print_audit(found: dict[str, Any]) -> None:
@@ -201,12 +203,13 @@ def print_runs(found: dict[str, Any]) -> None:
         out.print("No such runs. Start with: kernelwright optimize examples/problems/softmax.py")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("run", "problem", "target", "state", "trials", "best us", "over strongest", "status"):
+    for name in ("run", "problem", "target", "by", "state", "trials", "best us", "over strongest", "status"):
         table.add_column(name, overflow="fold")
     for run in found["runs"]:
         best = run["best"] or {}
         table.add_row(
-            run["run"], run["problem"]["name"], run["target"], run["state"], str(run["trials"] or "-"),
+            run["run"], run["problem"]["name"], run["target"], run["strategy"], run["state"],
+            str(run["trials"] or "-"),
             _number(best.get("latency_us")), _ratio(best.get("speedup", {}).get("strongest")),
             _status(best.get("status", "-")),
         )  # fmt: skip

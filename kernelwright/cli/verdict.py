@@ -18,7 +18,7 @@ def summary(judgements: Sequence[Judgement]) -> dict[str, Any]:
     For a definition with the workload, and with every workload's document under `workloads`.
     """
     documents = [
-        {**found, "not_checked": [*found["not_checked"], *one.not_used]}
+        {**found, "not_checked": [*found["not_checked"], *one.not_checked], "trial": one.trial}
         for one, found in ((one, document(one.evaluation)) for one in judgements)
     ]
     shown = next((found for found in documents if found["verdict"] == "rejected"), documents[0])

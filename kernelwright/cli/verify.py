@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from kernelwright.cli import options
-from kernelwright.core.errors import ExitCode
+from kernelwright.core.errors import ExitCode, StoreError
 from kernelwright.core.problem import Mode
 from kernelwright.core.verdict import Level
+
+if TYPE_CHECKING:
+    from kernelwright.cli.progress import Progress
+    from kernelwright.store.base import TrialStore
+    from kernelwright.suites.judgement import Judgement
 
 
 @click.command("verify")
@@ -70,10 +75,12 @@ def command(
     from kernelwright.suites.judgement import judge
 
     with Progress() as progress:
+        store = _store(progress)
         judgements = judge(
             kernel, problem_source, Target.parse(target), cast(Level, level),
             inputs=inputs, mode=mode, workload=workload, uuids=uuids, tell=progress.update,
         )  # fmt: skip
+        judgements = _kept(store, judgements, progress)
     document = summary(judgements)
     if json_:
         options.print_json(document)
@@ -85,7 +92,37 @@ def command(
         append_traces(trace, [one.trace for one in judgements if one.trace is not None])
     if html is not None:
         judged = [
-            Judged(one.problem, one.kernel, one.evaluation, one.workload, one.not_used) for one in judgements
+            Judged(one.problem, one.kernel, one.evaluation, one.workload, one.not_checked)
+            for one in judgements
         ]
         write_page(html, verdict_page(judged))
     return ExitCode.DONE if document["verdict"] == "accepted" else ExitCode.REJECTED
+
+
+def _kept(store: TrialStore | None, judgements: list[Judgement], progress: Progress) -> list[Judgement]:
+    """The judgements with their trials in the store; without, where they cannot be kept."""
+    from kernelwright.suites.kept import keep
+
+    if store is None:
+        return judgements
+    try:
+        with store:
+            return keep(store, judgements)
+    except StoreError as error:
+        _not_kept(progress, error)
+        return judgements
+
+
+def _store(progress: Progress) -> TrialStore | None:
+    """The store, opened before the work; none where it cannot be. UsageError for an address that is none."""
+    from kernelwright.store import open_store
+
+    try:
+        return open_store()
+    except StoreError as error:
+        _not_kept(progress, error)
+        return None
+
+
+def _not_kept(progress: Progress, error: StoreError) -> None:
+    progress.update({"stage": "store", "message": f"the verdict will not be kept: {error}"})

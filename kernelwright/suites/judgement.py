@@ -40,6 +40,10 @@ class Judgement:
     evaluation: Evaluation
     trace: Trace | None = None
     """For a workload of a definition: the same as its projects write it."""
+    trial: str | None = None
+    """Under which id the store has it (`kept`)."""
+    second_round: tuple[str, ...] = ()
+    """What is open of a second round."""
 
     @property
     def workload(self) -> str | None:
@@ -48,14 +52,16 @@ class Judgement:
         return None if self.trace is None or uuid is None else str(uuid)
 
     @property
-    def not_used(self) -> tuple[str, ...]:
-        """What the definition says and this judgement did not go by."""
+    def not_checked(self) -> tuple[str, ...]:
+        """What the verdict itself does not know that it lacks: what a definition says and was not gone by,
+        and a second round."""
         notes = self.problem.notes if self.trace is not None else {}
         said = {
             "tolerance": "the workload's own tolerance ({}): the precision contract is judged by instead",
             "constraints_on_values": "constraints on values ({}): drawn values need not meet them",
         }
-        return tuple(text.format(notes[name]) for name, text in said.items() if name in notes)
+        not_used = tuple(text.format(notes[name]) for name, text in said.items() if name in notes)
+        return (*not_used, *self.second_round)
 
 
 def judge(
