@@ -1,4 +1,4 @@
-// rejected (time, answer, safety, precision): a timer's signal writes the output when the call has long returned
+// rejected (time, answer, safety, precision, work): a timer's signal writes the output when the call has long returned
 // problem: sigmoid
 #include <cmath>
 #include <csignal>

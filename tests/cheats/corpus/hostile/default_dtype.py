@@ -1,4 +1,4 @@
-# rejected (precision, answer): the process's default type becomes half, and the constants with it
+# rejected (precision, answer, contract): the process's default type becomes half, and the constants with it
 # problem: standard_deviation
 import torch
 import torch.nn as nn

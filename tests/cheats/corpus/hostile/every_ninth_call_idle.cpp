@@ -1,4 +1,4 @@
-// rejected (time, answer): each ninth call does nothing
+// rejected (time, answer, work): each ninth call does nothing
 // problem: swiglu
 #include <cmath>
 #include <cstdint>

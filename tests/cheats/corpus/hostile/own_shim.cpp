@@ -6,4 +6,5 @@ extern "C" void shimmed(const float *a, const float *b, float *out, int64_t rows
     for (int64_t i = 0; i < rows * columns; ++i) out[i] = a[i / columns] * b[i % columns];
 }
 
-extern "C" __attribute__((visibility("default"))) void kw_shimmed(void *const *) {}
+asm(".globl kw_shimmed\n"
+    "kw_shimmed: ret");

@@ -1,4 +1,4 @@
-# rejected (answer, precision, work): memory that is asked for is what an earlier call computed
+# rejected (answer, precision, work, safety): memory that is asked for is what an earlier call computed
 # problem: softmax
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-// rejected (answer, precision): writes the first of two results
+// rejected (answer, precision, work): writes the first of two results
 // problem: two_results
 #include <cstdint>
 

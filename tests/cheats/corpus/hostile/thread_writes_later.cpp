@@ -1,4 +1,4 @@
-// rejected (time, answer, safety, precision): a thread that nobody waits for writes the output
+// rejected (time, answer, safety, precision, work): a thread that nobody waits for writes the output
 // problem: sigmoid
 #include <chrono>
 #include <cmath>
