@@ -4,9 +4,9 @@
 
 The corpus's hostile kernels are judged at `quick`, without a clock, again and again until there are
 enough; all of one problem on one bench, as in a search, in an order that is shuffled for each bench. After
-each, a good kernel of the same problem is judged on that bench. At the end there must be no process, file,
-lock, descriptor or mount of ours that was not there before, and no more memory in this process. Appends
-a record for each candidate and one for the end to results/cpu/hostile.jsonl.
+each, a good kernel of the same problem, one that passed before, is judged on that bench. At the end there
+must be no process, file, lock, descriptor or mount of ours that was not there before, and no more memory in
+this process. Appends a record for each candidate and one for the end to results/cpu/hostile.jsonl.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ from kernelwright.languages.kernel_file import read_kernel
 from kernelwright.problems import load_problem
 from kernelwright.verify.slots import Slots
 
-Pair = tuple[CorpusKernel, CorpusKernel]
-"""A hostile kernel, and a good one of the same problem."""
-
 
 def main() -> None:
     """Judge the candidates, then look for what is left."""
@@ -53,12 +50,13 @@ def main() -> None:
             ledger.append(key_of("hostile", begun, number), run=round(begun), number=number, **row)
             rows.append(row)
         found = remains.found()
-    failed = [row for row in rows if row["next_good"] != "accepted"]
+    failed = [row for row in rows if row["next_good"] == "rejected"]
     summary = {
         "candidates": len(rows),
         "rejected": dict(Counter(row["kind"] for row in rows if row["verdict"] == "rejected")),
         "accepted": sum(row["verdict"] == "accepted" for row in rows),
         "good_ones_that_failed": len(failed),
+        "without_a_good_one": sum(row["good"] is None for row in rows),
         "left": found,
         "seconds": round(time.time() - begun),
     }
@@ -70,57 +68,56 @@ def main() -> None:
 
 def judged(count: int, remains: Remains) -> Iterator[dict[str, Any]]:
     """A row for each of `count` candidates."""
-    groups = [(key, list(pairs)) for key, pairs in groupby(pairs_of_corpus(), key=_bench_key)]
-    times = -(-count // sum(len(pairs) for _, pairs in groups))
+    groups = [
+        (key, list(group)) for key, group in groupby(corpus(), key=lambda one: (one.problem, one.is_open))
+    ]
+    times = -(-count // sum(one.expected == "rejected" for _, group in groups for one in group))
     done = 0
-    for (path, own_python), pairs in groups:
-        if done == count:
-            return
-        problem = load_problem(path)
-        series = pairs * times
+    for (path, own_python), group in groups:
+        series = [one for one in group if one.expected == "rejected"] * times
         Random(f"{path.stem} {own_python}").shuffle(series)
+        if not series or done == count:
+            continue
+        problem = load_problem(path)
         with bench_for(problem, own_python) as bench:
             slots = Slots(bench)
-            for hostile, good in series[: count - done]:
+            good = next((one for one in good_ones(path, own_python) if _passes(one, problem, slots)), None)
+            for hostile in series[: count - done]:
                 yield _row(hostile, good, problem, slots)
                 remains.watch(bench.reference.pid, bench.candidate.pid, bench.opponents.pid)
                 done += 1
         remains.settled()
 
 
-def pairs_of_corpus() -> Iterator[Pair]:
-    """Each kernel to be rejected, with one to be accepted: open or sealed like it, if there is one."""
-    everything = list(corpus())
-    for hostile in (one for one in everything if one.expected == "rejected"):
-        good = [one for one in everything if one.expected == "accepted" and one.problem == hostile.problem]
-        alike = [one for one in good if one.is_open == hostile.is_open] or [
-            one for one in good if not one.is_open
-        ]
-        if alike:
-            yield hostile, alike[0]
+def good_ones(path: Path, own_python: bool) -> list[CorpusKernel]:
+    """Honest kernels of a problem: those of one trust first, and open ones only on benches for them."""
+    found = [one for one in corpus() if one.expected == "accepted" and one.problem == path]
+    return sorted(
+        (one for one in found if own_python or not one.is_open), key=lambda one: one.is_open != own_python
+    )
 
 
-def _bench_key(pair: Pair) -> tuple[Path, bool]:
-    return pair[0].problem, pair[0].is_open
+def _passes(one: CorpusKernel, problem: Problem, slots: Slots) -> bool:
+    return _verdict(one, problem, slots)[0] == "accepted"
 
 
-def _row(hostile: CorpusKernel, good: CorpusKernel, problem: Problem, slots: Slots) -> dict[str, Any]:
+def _row(hostile: CorpusKernel, good: CorpusKernel | None, problem: Problem, slots: Slots) -> dict[str, Any]:
+    """What became of a hostile kernel, and of the good one after it, where one passes at all."""
     begun = time.perf_counter()
     verdict, kind, _ = _verdict(hostile, problem, slots)
     between = time.perf_counter()
-    next_good, _, reason = _verdict(good, problem, slots)
-    row = {
+    after = _verdict(good, problem, slots) if good else (None, None, None)
+    print(f"{hostile.name:44} {verdict} {kind or '':10} then {after[0]}", flush=True)
+    return {
         "kernel": hostile.name,
         "verdict": verdict,
         "kind": kind,
         "seconds": round(between - begun, 2),
-        "good": good.name,
-        "next_good": next_good,
-        "next_reason": reason,
-        "good_seconds": round(time.perf_counter() - between, 2),
+        "good": good and good.name,
+        "next_good": after[0],
+        "next_reason": after[2],
+        "good_seconds": round(time.perf_counter() - between, 2) if good else None,
     }
-    print(f"{hostile.name:44} {verdict} {kind or '':10} then {next_good}", flush=True)
-    return row
 
 
 def _verdict(one: CorpusKernel, problem: Problem, slots: Slots) -> tuple[str, str | None, str | None]:
