@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from kernelwright.service.settings import Settings
 
 NAMESPACE, COORDINATOR = "kernelwright", "verdicts"
 READER = "kernelwright.service.reader:Reader"
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 OBJECT_STORE_BYTES = 80 << 20
 """Of a cluster that is started here: what travels is small."""
 
@@ -194,11 +196,11 @@ def _explained(error: Any) -> str:
     cause = getattr(error, "cause", None)
     if isinstance(cause, KernelwrightError):
         raise cause from error
-    return (
-        f"its process is gone: {first_line(error).rstrip('.')}"
-        if cause is None
-        else f"{type(cause).__name__}: {first_line(cause)}"
-    )
+    if cause is not None:
+        return f"{type(cause).__name__}: {first_line(cause)}"
+    lines = [line.strip().rstrip(".") for line in _COLORS.sub("", str(error)).splitlines() if line.strip()]
+    said = dict.fromkeys([lines[0], lines[-1]]) if lines else [type(error).__name__]
+    return f"its process is gone: {'; '.join(said)}"
 
 
 def end(actor: Any) -> None:

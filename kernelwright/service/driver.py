@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from kernelwright.core.errors import InternalFault, KernelwrightError, boundary
+from kernelwright.core.errors import KernelwrightError, first_line
 from kernelwright.core.kernel import Build
 from kernelwright.service import cluster
 from kernelwright.service.answer import LaneStatus
@@ -58,20 +58,28 @@ class Driver:
 
     async def run(self) -> None:
         """Work until the lane is quarantined; whatever happens, nothing that was taken is lost."""
+        work = asyncio.create_task(self._work())
         try:
-            with boundary(InternalFault, "the lane's driver failed"):
-                await self._work()
-        except KernelwrightError as error:
-            self.reason = str(error)
+            await asyncio.wait([work])
+            failure = work.exception()
+            if failure is not None:
+                ours = isinstance(failure, KernelwrightError)
+                said = first_line(failure) if ours else f"{type(failure).__name__}: {first_line(failure)}"
+                self.reason = f"the lane's driver failed: {said}"
         finally:
-            for one in [self._now, *(taken for taken, _ in self._window)]:
-                if one is not None:
-                    self._book.give_back(one)
-            for _, compiling in self._window:
-                compiling.cancel()
-            self._window, self._now = [], None
-            if self._lane is not None:
-                cluster.end(self._lane)
+            work.cancel()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Put back what was taken, and end the lane's process."""
+        for one in [self._now, *(taken for taken, _ in self._window)]:
+            if one is not None:
+                self._book.give_back(one)
+        for _, compiling in self._window:
+            compiling.cancel()
+        self._window, self._now = [], None
+        if self._lane is not None:
+            cluster.end(self._lane)
 
     async def _work(self) -> None:
         self._renew()

@@ -325,3 +325,14 @@ def test_an_address_that_others_reach_needs_a_token() -> None:
         check_address(host, "secret")
     for host in ("127.0.0.1", "::1", "localhost"):
         check_address(host, None)
+
+
+def test_why_a_process_is_gone_is_one_line_with_the_cause() -> None:
+    from kernelwright.service.cluster import _explained
+
+    error = RuntimeError("The actor died.\n\x1b[36mray::Hosted\x1b[39m\nImportError: no module 'x'\n")
+    assert _explained(error) == "its process is gone: The actor died; ImportError: no module 'x'"
+    for kind in (EnvironmentFault, UsageError):
+        error.cause = kind("what was said")  # type: ignore[attr-defined]
+        with pytest.raises(kind, match="what was said"):
+            _explained(error)
