@@ -1,6 +1,6 @@
 """Many hostile kernels in a row: does a good kernel pass after each, and is anything left at the end?
 
-    python -m benchmarks.hostile --candidates 500
+    python -m benchmarks.hostile --candidates 500 [--only tanh mish]
 
 The corpus's hostile kernels are judged at `quick`, without a clock, again and again until there are
 enough; all of one problem on one bench, as in a search, in an order that is shuffled for each bench. After
@@ -16,7 +16,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from random import Random
@@ -39,6 +39,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--candidates", type=int, default=500)
+    parser.add_argument("--only", nargs="*", default=[], help="parts of problem names")
     parser.add_argument("--results", type=Path, help="another ledger")
     options = parser.parse_args()
     ledger, begun = Ledger(options.results or out_dir("cpu") / "hostile.jsonl"), time.time()
@@ -46,7 +47,7 @@ def main() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         remains = Remains(Path(folder))
         rows = []
-        for number, row in enumerate(judged(options.candidates, remains)):
+        for number, row in enumerate(judged(options.candidates, options.only, remains)):
             ledger.append(key_of("hostile", begun, number), run=round(begun), number=number, **row)
             rows.append(row)
         found = remains.found()
@@ -66,10 +67,11 @@ def main() -> None:
         print(f"  after {row['kernel']}: {row['good']}: {row['next_good']}: {row['next_reason']}")
 
 
-def judged(count: int, remains: Remains) -> Iterator[dict[str, Any]]:
-    """A row for each of `count` candidates."""
+def judged(count: int, only: Sequence[str], remains: Remains) -> Iterator[dict[str, Any]]:
+    """A row for each of `count` candidates, of problems with one of `only` in their names."""
+    chosen = [one for one in corpus() if not only or any(word in one.problem.stem for word in only)]
     groups = [
-        (key, list(group)) for key, group in groupby(corpus(), key=lambda one: (one.problem, one.is_open))
+        (key, list(group)) for key, group in groupby(chosen, key=lambda one: (one.problem, one.is_open))
     ]
     times = -(-count // sum(one.expected == "rejected" for _, group in groups for one in group))
     done = 0
