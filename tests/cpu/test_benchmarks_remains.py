@@ -81,6 +81,6 @@ def test_files_shared_memory_locks_and_descriptors_are_left(tmp_path: Path) -> N
 def test_memory_that_grows_from_bench_to_bench_is_seen(tmp_path: Path) -> None:
     before, kept = Remains(tmp_path), []
     for _ in range(6):
-        kept.append(os.urandom(8 << 20))
+        kept.append(b"x" * (40 << 20))  # more than an allocator keeps to use again
         before.settled()
-    assert before.found()["memory_grew_mib"] > 12
+    assert before.found()["memory_grew_mib"] > 60
