@@ -1,8 +1,8 @@
 """Environment of the tests' own process, set before torch is imported.
 
-Idle threads sleep: by default OpenMP's threads spin for a while after each parallel region, on the cores that
-the other tests and their workers run on. And hanging up is what it is on a terminal, also where the tests were
-started by something that ignores it.
+Idle threads sleep: by default OpenMP's threads spin for a while after each parallel region, on the cores
+that the other tests and their workers run on. And hanging up is what it is on a terminal, also where the
+tests were started by something that ignores it.
 """
 
 from __future__ import annotations

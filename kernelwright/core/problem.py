@@ -15,7 +15,7 @@ from kernelwright.core.dtypes import Dtype
 from kernelwright.core.expr import Expr
 from kernelwright.core.wire import Wire, content_hash
 
-CONTRACT_VERSION = 2
+CONTRACT_VERSION = 3
 """Version of the precision contract that verdicts are judged by."""
 
 

@@ -104,8 +104,13 @@ def drop(state: State, *, slot: str) -> None:
 
 
 def reset(state: State) -> None:
-    """Mutated buffers back to their first values."""
-    bench_state(state).reference.reset()
+    """Mutated buffers back to their first values, and inputs to what was drawn where they are mutated."""
+    bench = bench_state(state)
+    bench.reference.reset()
+    if _changes_inputs(bench):
+        for place in bench.slots.values():
+            if place.held is not None:
+                place.refresh()
 
 
 def remake_weights(state: State, *, seed: int) -> None:
@@ -175,8 +180,8 @@ def run(state: State, *, slot: str, poison: bool) -> Reply:
     bench = bench_state(state)
     place, runner = bench.slot(slot), bench.loaded()
     bench.reference.reset()
-    if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
-        place.redraw()
+    if _changes_inputs(bench):
+        place.refresh()
     _drop_outputs(bench, place)
 
     def work() -> Reply:
@@ -287,6 +292,10 @@ def flush(state: State) -> None:
 
 def null(state: State) -> None:
     """Nothing: what a call costs."""
+
+
+def _changes_inputs(bench: BenchState) -> bool:
+    return any(spec.name in bench.problem.mutated for spec in bench.problem.inputs)
 
 
 def _drop_outputs(bench: BenchState, place: Slot) -> None:

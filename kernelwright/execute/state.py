@@ -15,6 +15,7 @@ from kernelwright.core.problem import Problem, Workload
 from kernelwright.execute.baselines import Baseline
 from kernelwright.execute.layout import ResultLayout
 from kernelwright.execute.open_runner import OpenRunner
+from kernelwright.execute.refill import alike, refill
 from kernelwright.execute.runner import Runner
 from kernelwright.problems.reference import Reference
 
@@ -33,8 +34,9 @@ class Slot:
     """Of the kernel's last run on this slot: outputs, then mutated tensors."""
     expected: Any = None
     """For the layer that compares: whatever it computed from `args`. Never set where a candidate runs."""
-    stirred: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
-    """Places of each tensor in which `held` differs from what was drawn, and what was there (`stir`)."""
+    stirred: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
+    """Flat views of tensors of `held`, places in which each differs from what was drawn, and what was there
+    (`stir`)."""
     anew: bool = False
     """Whether `held` was drawn from another seed (`stir.draw_anew`)."""
     result: Any = None
@@ -50,6 +52,17 @@ class Slot:
         self.rest()
         self.held = self.made()
         return self.held
+
+    def refresh(self) -> None:
+        """Draw them anew, into the memory that they have."""
+        if self.held is None:
+            self.redraw()
+            return
+        found = self.made()
+        if alike(self.held, found):
+            refill(self.held, found)
+        else:
+            self.held = found
 
     def rest(self) -> None:
         """Let go of them; they are drawn again when they are looked at."""

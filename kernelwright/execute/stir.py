@@ -4,7 +4,7 @@
 values are kept, to be put back. No new value comes in, and shapes and addresses stay, so what a reference may
 assume of single values still holds. Contents are those that were drawn, or one such step away.
 
-`draw_anew`: all of them, from another seed.
+`touch`: one element of one tensor. `draw_anew`: all of them, from another seed.
 
 Not covered: inputs that the problem changes in place, and layouts in which elements overlap.
 """
@@ -17,11 +17,15 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from kernelwright.execute.refill import alike, refill
 from kernelwright.execute.state import BenchState, Slot, bench_state
 
 CHANGED, TOGETHER = 16, 64
 """Elements of each tensor, and of all, that take another's value, at most. They are written under the clock
 (0.5 us each), and the fewer they are, the less likely a look at some elements meets one."""
+
+Change = tuple[Tensor, Tensor, Tensor]
+"""A flat view of a tensor, places in it, and what was there."""
 
 
 def stir(state: dict[str, Any], *, slot: str, seed: int) -> bool:
@@ -35,6 +39,19 @@ def stir(state: dict[str, Any], *, slot: str, seed: int) -> bool:
     return bool(tensors)
 
 
+def touch(state: dict[str, Any], *, slot: str, seed: int) -> bool:
+    """Put old values back, then change one element of one tensor: a floating one becomes a normal number,
+    which the tensor may never have had, another takes the value of a third."""
+    bench = bench_state(state)
+    place = bench.slot(slot)
+    _put_back(bench, place)
+    flats = [flat for leaf in _leaves(bench, place) if (flat := _flat(leaf)) is not None and flat.numel()]
+    if not flats:
+        return False
+    place.stirred = [_novel(flats[seed % len(flats)], seed)]
+    return True
+
+
 def draw_anew(state: dict[str, Any], *, slot: str, seed: int) -> bool:
     """Contents of the slot's draw from another seed, in the same memory. False where that cannot be."""
     bench = bench_state(state)
@@ -42,14 +59,11 @@ def draw_anew(state: dict[str, Any], *, slot: str, seed: int) -> bool:
     _put_back(bench, place)
     if not _all(bench, place):
         return False
-    found = pytree.tree_leaves(bench.reference.draw(seed, place.draw))
-    held = pytree.tree_leaves(place.args)
-    if [_form(leaf) for leaf in found] != [_form(leaf) for leaf in held]:
+    found = bench.reference.draw(seed, place.draw)
+    if not alike(place.args, found):
         return False
     place.anew = True
-    for leaf, new in zip(held, found, strict=True):
-        if isinstance(leaf, Tensor):
-            leaf.detach().copy_(new)
+    refill(place.args, found)
     return True
 
 
@@ -66,7 +80,7 @@ def changes(state: dict[str, Any], *, slot: str) -> list[dict[str, Any]]:
             "now": _elements(flat[at]),
             "before": _elements(values),
         }
-        for flat, (at, values) in zip(_changeable(bench, place), place.stirred, strict=True)
+        for flat, at, values in place.stirred
     ]
 
 
@@ -92,18 +106,29 @@ def redraw(state: dict[str, Any], *, slot: str) -> None:
 def _put_back(bench: BenchState, place: Slot) -> None:
     if place.anew:
         place.redraw()
-    if place.stirred:
-        for flat, (at, values) in zip(_changeable(bench, place), place.stirred, strict=True):
-            flat[at] = values
+    for flat, at, values in place.stirred:
+        flat[at] = values
     place.stirred = []
 
 
-def _change(flat: Tensor, seed: int, wanted: int) -> tuple[Tensor, Tensor]:
-    """Give some elements the values of others; where, and what was there."""
+def _change(flat: Tensor, seed: int, wanted: int) -> Change:
+    """Give some elements the values of others."""
     at, source = (places.to(flat.device) for places in _places(flat.numel(), seed, wanted))
     before = flat[at]
     flat[at] = flat[source]
-    return at, before
+    return flat, at, before
+
+
+def _novel(flat: Tensor, seed: int) -> Change:
+    """Give one element another value."""
+    generator = torch.Generator().manual_seed(seed)
+    at = torch.randint(flat.numel(), (1,), generator=generator).to(flat.device)
+    before = flat[at]
+    if flat.is_floating_point():
+        flat[at] = torch.randn(1, generator=generator, dtype=torch.float64).to(flat)
+    else:
+        flat[at] = flat[torch.randint(flat.numel(), (1,), generator=generator).to(flat.device)]
+    return flat, at, before
 
 
 def _elements(values: Tensor) -> list[str]:
@@ -140,10 +165,6 @@ def _leaves(bench: BenchState, place: Slot) -> list[Tensor]:
     if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
         return []
     return [leaf for leaf in pytree.tree_leaves(place.args) if isinstance(leaf, Tensor)]
-
-
-def _form(leaf: Any) -> Any:
-    return (leaf.dtype, leaf.shape) if isinstance(leaf, Tensor) else leaf
 
 
 def _flat(tensor: Tensor) -> Tensor | None:

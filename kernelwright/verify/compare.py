@@ -144,7 +144,9 @@ def _yardstick(state: dict[str, Any], args: list[Any]) -> Yardstick:
         if not isinstance(module, torch.nn.Module):
             raise
         retyped = retyped_module(module, bench.problem.mutated)
-        found = Yardstick(lambda given, weights: retyped(_own(given), weights), UNCAPTURED)
+        found = Yardstick(
+            lambda given, weights, jitter=0.0: retyped(_own(given), weights, jitter), UNCAPTURED
+        )
     bench.yardstick = found
     return found
 
@@ -154,12 +156,11 @@ def outputs_follow_state(state: dict[str, Any]) -> bool:
     bench = bench_state(state)
     if not bench.problem.mutated:
         return False
-    args = next(iter(bench.slots.values())).args
+    given = _given(bench, next(iter(bench.slots.values())).args)
     count = len(bench.problem.outputs)
     bench.reference.reset()
     first, second = (
-        seeded(0, lambda: [out.clone() for out in bench.reference.forward(_given(bench, args))[:count]])
-        for _ in range(2)
+        seeded(0, lambda: [out.clone() for out in bench.reference.forward(given)[:count]]) for _ in range(2)
     )
     bench.reference.reset()
     return not all(torch.equal(a, b) for a, b in zip(first, second, strict=True))

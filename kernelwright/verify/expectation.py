@@ -100,7 +100,7 @@ class _Pieces:
         largest = torch.finfo(self.eager.dtype).max
         for part in slices(self.eager):
             oracle, spread = self.oracle[part], self.spread[part]
-            error = self.eager[part].double().sub_(oracle).abs_()
+            error = (self.eager[part].double() - oracle).abs_()
             if math.isfinite(float(error.sum())) and max(map(abs, _range(oracle))) <= largest:
                 self.plain.add(part.start)
                 yield part, oracle, error, spread, 0
@@ -202,6 +202,7 @@ class Spread:
 
     def __init__(self, oracle: Sequence[Tensor]) -> None:
         self._oracle = list(oracle)
+        self._scales = [_scale(out) for out in oracle]
         self._squares = [
             torch.zeros(out.shape, dtype=torch.float64, device=out.device)
             if out.is_floating_point()
@@ -216,17 +217,31 @@ class Spread:
         Where a difference is not finite it counts as none.
         """
         self._draws += 1
-        for squares, other, exact in zip(self._squares, moved, self._oracle, strict=True):
+        for squares, other, exact, scale in zip(
+            self._squares, moved, self._oracle, self._scales, strict=True
+        ):
             if squares is None:
                 continue
             flat, near, far = squares.view(-1), exact.reshape(-1), other.reshape(-1)
             for part in slices(flat):
-                flat[part] += (far[part] - near[part]).div_(steps).square_().nan_to_num_(0.0, 0.0, 0.0)
+                step = (far[part] - near[part]).mul_(scale / steps)
+                flat[part] += step.square_().nan_to_num_(0.0, 0.0, 0.0)
 
     def result(self) -> list[Tensor | None]:
         """Root mean square of the movement, for each output; None where it is not floating."""
         draws = max(self._draws, 1)
-        return [None if squares is None else squares.div_(draws).sqrt_() for squares in self._squares]
+        return [
+            None if squares is None else squares.div_(draws).sqrt_().div_(scale)
+            for squares, scale in zip(self._squares, self._scales, strict=True)
+        ]
+
+
+def _scale(exact: Tensor) -> float:
+    """A power of two that brings the largest magnitude near 1: squares neither vanish nor overflow."""
+    if not exact.is_floating_point() or exact.numel() == 0:
+        return 1.0
+    largest = float(torch.where(torch.isfinite(exact), exact, 0).abs().max())
+    return 2.0 ** -max(min(math.frexp(largest)[1], 1000), -1000)
 
 
 def slices(flat: Tensor) -> Iterator[slice]:

@@ -13,7 +13,7 @@ Not covered: precision, which is judged on whole outputs of contents that were d
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from kernelwright.core.errors import ProblemError
 from kernelwright.execute.reports import Position
 from kernelwright.execute.sizes import is_large
 from kernelwright.execute.state import BenchState, bench_state
-from kernelwright.execute.stir import addresses, changes, draw_anew, settle, stir
+from kernelwright.execute.stir import addresses, changes, draw_anew, settle, stir, touch
 from kernelwright.verify.compare import expectations, outputs_follow_state
 from kernelwright.verify.expectation import Expectation, cut
 from kernelwright.verify.judge import judge
@@ -32,15 +32,17 @@ FAR = 8.0
 """How many tolerances an element has to move to count as moved."""
 NEAR, OLD = 4.0, 0.25
 """A right answer lies within so many tolerances plus this share of the movement of eager's."""
+How = Literal["one", "some", "all"]
+"""How many elements change."""
 LOOKED_AT = 4096
 """Changed elements, at most, of which it is found out how far they moved."""
 
 
 def freshen(
-    state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes: int, whole: bool = False
+    state: dict[str, Any], *, slot: str, seed: int, pieces: int, nbytes: int, how: How = "some"
 ) -> dict[str, Any]:
-    """Other contents in `slot`, all of them where `whole` is wanted and possible: whether there are such,
-    why not, and where outputs moved.
+    """Other contents in `slot`: whether there are such, why not, and where outputs moved. Where not all can
+    be other ones, some are.
 
     `pieces` places for each output, of `nbytes` bytes or less, as (output, first byte, bytes); fewer
     where little moved.
@@ -50,7 +52,7 @@ def freshen(
         settle(state, slot=slot)
     state["fresh"] = None
     kept = expectations(state, slot)[: len(bench.problem.outputs)]
-    why = _fixed(state) or _changed(state, slot, seed, whole)
+    why = _fixed(state) or _changed(state, slot, seed, how)
     if why:
         settle(state, slot=slot)
         return _unchanged(why)
@@ -102,6 +104,17 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
     return {"compared": len(samples), "wrong": wrong}
 
 
+def compare_touched(state: dict[str, Any], *, slot: str) -> dict[str, Any]:
+    """Of all elements that were handed over in `slot`, how many do not belong to the contents it has now."""
+    kept, fresh = expectations(state, slot), state["fresh"]
+    outputs = bench_state(state).slot(slot).outputs
+    wrong = [
+        int((~_near(output.detach().contiguous().view(-1), now, was, None)).sum())
+        for output, now, was in zip(outputs, fresh, kept, strict=False)
+    ]
+    return {"wrong": sum(wrong), "elements": sum(now.numel() for now in fresh)}
+
+
 def _follows(state: dict[str, Any]) -> bool:
     """`outputs_follow_state`, asked once for each problem and workload."""
     bench = bench_state(state)
@@ -133,11 +146,12 @@ def _fixed(state: dict[str, Any]) -> str:
     return "" if problem.random == "none" else "the reference draws random numbers"
 
 
-def _changed(state: dict[str, Any], slot: str, seed: int, whole: bool) -> str:
+def _changed(state: dict[str, Any], slot: str, seed: int, how: How) -> str:
     """Change contents; why that cannot be, or nothing."""
-    if whole and not _is_large(bench_state(state)) and draw_anew(state, slot=slot, seed=seed):
+    if how == "all" and not _is_large(bench_state(state)) and draw_anew(state, slot=slot, seed=seed):
         return ""
-    return "" if stir(state, slot=slot, seed=seed) else "no input can be changed"
+    change = touch if how == "one" else stir
+    return "" if change(state, slot=slot, seed=seed) else "no input can be changed"
 
 
 def _is_large(bench: BenchState) -> bool:
@@ -172,8 +186,13 @@ def _around(number: int, place: int, output: Expectation, nbytes: int) -> Positi
 
 def _stale(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> bool:
     """Whether any element is neither near eager's nor as little finite."""
+    return not bool(_near(data, now, was, largest).all())
+
+
+def _near(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> Tensor:
+    """Which elements are near eager's, or as little finite."""
     if was.tolerance is None:
-        return bool((data != now).any())
+        return data == now
     given, new, old = data.double(), now.double(), was.eager.view(-1).double()
     limit = NEAR * was.tolerance.view(-1).double() + OLD * (new - old).abs()
     if largest is not None:
@@ -182,4 +201,4 @@ def _stale(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, fl
         limit = torch.minimum(limit, NEAR * tolerance * grown)
     alike = (given == new) | (torch.isnan(given) & torch.isnan(new))
     near = (given - new).abs() <= limit
-    return not bool((alike | near | ~torch.isfinite(limit)).all())
+    return alike | near | ~torch.isfinite(limit)

@@ -118,7 +118,7 @@ def _add_slice(output: Tensor, expected: Expectation, part: slice, sums: _Sums) 
     assert expected.tolerance is not None
     out, oracle = output[part], expected.oracle.view(-1)[part]
     tolerance = expected.tolerance.view(-1)[part]
-    error = out.double().sub_(oracle).abs_()
+    error = (out.double() - oracle).abs_()
     squares = float(torch.dot(error, error))
     worst, index = (error / tolerance).max(0)
     # Finite squares and a worst below 1 leave nothing to look into, unless eager has holes of its own.
@@ -157,6 +157,7 @@ def _not_finite(out: Tensor, eager: Tensor, oracle: Tensor, tolerance: Tensor, s
     edge = oracle.abs() + tolerance > torch.finfo(out.dtype).max
     overflowed = torch.isinf(out) & edge & (torch.sign(out) == torch.sign(rounded))
     like_one = _same(out, eager) | (_same(out, rounded) & ~truly) | overflowed
+    like_one |= torch.isinf(out) & torch.isnan(eager) & torch.isnan(rounded)  # infinities that did not meet
     odd = ~finite & ~like_one
     centre = torch.where(truly, oracle, eager.double())
     missing = finite & ~torch.isfinite(centre)

@@ -1,6 +1,8 @@
 """Gate `repeat`: a call owes nothing to the calls before it.
 
 - The same addresses with new contents give the new answer (no replay by pointer).
+- The same addresses with one other element give the answer to it (no replay by a look at some elements, no
+  part that is kept, no input taken for what it usually is; `full` and above).
 - Outputs of an earlier call are still what they were after later calls (no shared static buffer).
 - After the weights changed in place and `prepare` ran again, the answer follows (`full` and above).
 - Whether two runs on equal inputs give equal bytes is recorded, not required.
@@ -8,11 +10,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from kernelwright.core.verdict import GateResult, ReasonKind
+from kernelwright.core.verdict import GateResult, Level, ReasonKind
 from kernelwright.verify.base import Case, Rejected, When, passed, skipped
 from kernelwright.verify.slots import Slots, require
+
+TOUCHES: dict[Level, int] = {"quick": 0, "full": 12, "paranoid": 48}
+"""How often one element changes in place."""
 
 
 class RepeatGate:
@@ -34,9 +41,12 @@ class RepeatGate:
         if slots.outputs(first) != held[0]:
             raise Rejected("answer", "outputs of an earlier call changed during later calls")
         if case.level == "quick":
-            case.not_checked.append("changed weights")
-        elif case.problem.weights:
-            _changed_weights(case, slots)
+            case.not_checked += ["changed weights", "one element changed in place"]
+            return passed(self, **evidence)
+        with _smaller(case, slots):
+            evidence |= _one_changed(case, slots)
+            if case.problem.weights:
+                _changed_weights(slots)
         return passed(self, **evidence)
 
 
@@ -61,15 +71,37 @@ def _same_pointer(slots: Slots, sources: tuple[str, str], held: list[list[list[i
     return {"deterministic": all(same)}
 
 
-def _changed_weights(case: Case, slots: Slots) -> None:
-    """Other weights at the same addresses, then the first ones again; at smaller sizes, where there are,
-    so that what is expected at the problem's own is not lost."""
+@contextmanager
+def _smaller(case: Case, slots: Slots) -> Iterator[None]:
+    """At smaller sizes, where there are, so that what is expected at the problem's own is not lost."""
     slots.select(slots.narrowed(case.kernel.domain) or case.problem.base)
     try:
-        slot = slots.slot("file")
-        slots.other_weights()
-        slots.run(slot)
-        require(slots.findings(slot), "changed weights")
-        slots.first_weights()
+        yield
     finally:
         slots.select(case.problem.base)
+
+
+def _one_changed(case: Case, slots: Slots) -> dict[str, Any]:
+    """One element of one input changes in place, several times."""
+    slot = slots.slot("file")
+    slots.run(slot)
+    looked, why = 0, ""
+    for _ in range(TOUCHES[case.level]):
+        found = slots.touched(slot)
+        looked, why = looked + ("wrong" in found), found.get("why", why)
+        if found.get("wrong"):
+            raise Rejected(
+                "answer", f"{found['wrong']} elements are not of inputs that were changed in place", found
+            )
+    if not looked:
+        case.not_checked.append(f"one element changed in place: {why}")
+    return {"touched": looked}
+
+
+def _changed_weights(slots: Slots) -> None:
+    """Other weights at the same addresses, then the first ones again."""
+    slot = slots.slot("file")
+    slots.other_weights()
+    slots.run(slot)
+    require(slots.findings(slot), "changed weights")
+    slots.first_weights()

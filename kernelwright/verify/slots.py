@@ -42,8 +42,8 @@ class _Point:
     workload: Workload
     drawn: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Seed and draw of each."""
-    protected: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    """Checksums of what a run must not change."""
+    protected: dict[str, tuple[int, dict[str, list[int]]]] = field(default_factory=dict)
+    """Checksums of what a run must not change, and the process that they were taken in."""
     ran: set[str] = field(default_factory=set)
     """Those in which outputs of the loaded kernel lie."""
 
@@ -128,8 +128,8 @@ class Slots:
         """Run the loaded kernel on a slot, outputs poisoned before; `Rejected` where it fails."""
         self.ready()
         self._spare(name)
-        if name not in self._here.protected and name != AGAIN:
-            self._here.protected[name] = self._inspect("protected", slot=name)
+        if self._protected(name) is None and name != AGAIN:
+            self._here.protected[name] = self.bench.candidate.pid, self._inspect("protected", slot=name)
         report = self.bench.run(name)
         self._here.ran.add(name)
         if report.failure is not None:
@@ -145,7 +145,7 @@ class Slots:
     def changed(self, name: str) -> list[str]:
         """Names of inputs and weights that are no longer what they were before the first run on a slot;
         none where it has not run."""
-        before = self._here.protected.get(name)
+        before = self._protected(name)
         if before is None:
             return []
         after = self._inspect("protected", slot=name)
@@ -153,6 +153,11 @@ class Slots:
         if changed:
             self._restore()
         return changed
+
+    def _protected(self, name: str) -> dict[str, list[int]] | None:
+        """Checksums of a slot in the process that is there now: another may have drawn something else."""
+        pid, sums = self._here.protected.get(name, (None, None))
+        return sums if pid == self.bench.candidate.pid else None
 
     def findings(self, name: str, like: str | None = None) -> list[dict[str, Any]]:
         """Hand the outputs of a slot over and compare them; one row per result."""
@@ -165,9 +170,9 @@ class Slots:
 
         Processes that are timed are left as they are, and say at which addresses (`inputs`) they have them.
         """
-        seed = self._seeds.fresh()
+        seed, how = self._seeds.fresh(), "all" if whole else "some"
         found: dict[str, Any] = self._compare(
-            "freshen", _FRESH, slot=name, seed=seed, pieces=pieces, nbytes=nbytes, whole=whole
+            "freshen", _FRESH, slot=name, seed=seed, pieces=pieces, nbytes=nbytes, how=how
         )
         found["inputs"] = {}
         if found["stirred"]:
@@ -176,6 +181,25 @@ class Slots:
                 bench.opponents.pid: self._ask(bench.opponents, _STIR + "addresses", where),
                 bench.candidate.pid: self._inspect("addresses", _STIR, **where),
             }
+        return found
+
+    def touched(self, name: str) -> dict[str, Any]:
+        """Change one element of a slot where it lies, run the kernel there again, and look at all of its
+        outputs: counts of wrong ones and of all, and why nothing could be changed (`why`)."""
+        seed = self._seeds.fresh()
+        made: dict[str, Any] = self._compare(
+            "freshen", _FRESH, slot=name, seed=seed, pieces=1, nbytes=64, how="one"
+        )
+        if not made["at"]:
+            return made
+        try:
+            self._inspect("touch", _STIR, slot=name, seed=seed)
+            self.run(name)
+            self.bench.handover(name)
+            found: dict[str, Any] = self._compare("compare_touched", _FRESH, slot=name)
+        finally:
+            self._reference_call("calm", _FRESH, {"slot": name})
+        self._inspect("settle", _STIR, slot=name)
         return found
 
     def compare_fresh(self, name: str, samples: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ Not covered: eager itself, and what is made of the three (`expectation`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ from kernelwright.verify.expectation import Spread, tolerance_type
 from kernelwright.verify.perturb import perturbed
 from kernelwright.verify.rows import Rows
 
+JITTER = 2.0**-52
+"""Relative change of every value on the way: what float64 itself may lose there."""
 LARGEST_STEP = 2.0**-10
 """Largest relative perturbation: what is measured is the first order."""
 
@@ -112,7 +115,7 @@ def _moved(
     """The oracle's results on perturbed inputs and weights, which are gone when it returns."""
     near = pytree.tree_map(lambda value: perturbed(value, unit, generator), list(args))
     near_weights = {name: perturbed(value, unit, generator) for name, value in weights.items()}
-    return seeded(seed, lambda: oracle(near, near_weights))
+    return seeded(seed, lambda: oracle(near, near_weights, math.copysign(JITTER, unit)))
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:

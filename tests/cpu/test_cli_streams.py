@@ -72,7 +72,8 @@ def test_text_of_another_alphabet_is_escaped(variables: dict[str, str], tmp_path
 
 
 def test_the_command_settles_them_first(tmp_path: Path) -> None:
-    own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path)), "KERNELWRIGHT_DATA": str(tmp_path)}
+    path = os.pathsep.join(filter(os.path.isabs, sys.path))
+    own = {**os.environ, "PYTHONPATH": path, "KERNELWRIGHT_DATA": str(tmp_path)}
     command = f"{sys.executable} -m kernelwright report --json <&- 2>&-"
     done = subprocess.run(["/bin/bash", "-c", command], env=own, capture_output=True)
     assert (done.returncode, json.loads(done.stdout)) == (0, {"runs": []})

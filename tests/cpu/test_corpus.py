@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.corpus import as_expected, bench_for, judge
-from benchmarks.corpus_kernels import CorpusKernel, corpus, read
+from benchmarks.corpus import CPU, as_expected, bench_for, judge
+from benchmarks.corpus_kernels import CORPUS, CorpusKernel, corpus, read
 from benchmarks.hostile import good_ones
 from kernelwright.core.errors import UsageError
 from kernelwright.core.problem import Problem
+from kernelwright.evaluate import evaluate
+from kernelwright.languages.kernel_file import read_kernel
 from kernelwright.problems import load_problem
 from kernelwright.verify.slots import Slots
 
@@ -61,6 +63,15 @@ def test_each_gets_what_it_deserves(one: CorpusKernel, benches: Benches) -> None
     found = judge(one, problem, slots)
     assert as_expected(one, found.verdict), found.verdict.reason
     assert found.timed or one.expected == "rejected"
+
+
+def test_what_one_kernel_did_to_its_process_says_nothing_of_the_next(benches: Benches) -> None:
+    for name in ("default_dtype.py", "sleeps_in_warm_up.py", "default_dtype.py", "sleeps_in_warm_up.py"):
+        one = read(CORPUS / "hostile" / name)
+        problem, slots = benches.of(one)
+        found = evaluate(problem, read_kernel(one.path, problem, CPU), CPU, "quick", slots, baselines=[])
+        assert found.verdict is not None
+        assert as_expected(one, found.verdict), (name, found.verdict.reason)
 
 
 def compiled_into(state: dict[str, Any]) -> tuple[str, bool]:

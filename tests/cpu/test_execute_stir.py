@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernelwright.execute import ops
 from kernelwright.execute.state import bench_state
-from kernelwright.execute.stir import CHANGED, addresses, draw_anew, settle, stir
+from kernelwright.execute.stir import CHANGED, addresses, draw_anew, settle, stir, touch
 from kernelwright.problems import load_problem
 
 
@@ -159,3 +159,24 @@ def test_what_is_not_dense_is_not_drawn_anew(make: Any) -> None:
     bench_state(state).slot("a").held = [make()]
     assert not draw_anew(state, slot="a", seed=5)
     assert addresses(state, slot="a", whole=True) == []
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 2**48))
+def test_one_element_gets_a_value_that_it_may_never_have_had(added: dict[str, Any], seed: int) -> None:
+    ops.draw(added, slot="a", seed=1, draw="file")
+    hold(added, [torch.ones(9, 7), torch.ones(9, 7)])
+    assert touch(added, slot="a", seed=seed)
+    changed = [int((each != 1).sum()) for each in held(added)]
+    assert sorted(changed) == [0, 1] and changed[seed % 2] == 1
+    settle(added, slot="a")
+    assert all(bool((each == 1).all()) for each in held(added))
+
+
+def test_where_no_input_is_floating_one_takes_the_value_of_another() -> None:
+    state = opened(torch.neg, (torch.arange(40),))
+    first = copies(state)
+    assert touch(state, slot="a", seed=5)
+    assert bool(torch.isin(held(state)[0], first[0]).all())
+    settle(state, slot="a")
+    assert torch.equal(held(state)[0], first[0])

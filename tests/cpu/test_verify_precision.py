@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -11,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from kernelwright.graph.capture import capture
+from kernelwright.graph.oracle import oracle
 from kernelwright.problems.draw import DRAWS, fill
 from kernelwright.verify.bounds import Counts, Envelope, magnitude_bins
+from kernelwright.verify.counts import operation_counts
 from kernelwright.verify.expectation import Expectation, expect
 from kernelwright.verify.judge import POISON, judge
 from kernelwright.verify.truth import Yardstick, truth
@@ -22,7 +26,7 @@ Function = Callable[[Tensor], Tensor]
 
 def expected(function: Function, x: Tensor, reduction: int = 1, roundings: int = 1) -> Expectation:
     counts, eager = Counts(reduction, roundings), function(x)
-    yardstick = Yardstick(lambda args, _: [function(args[0].double())], counts)
+    yardstick = Yardstick(lambda args, weights, jitter=0.0: [function(args[0].double())], counts)
     (oracle,), (moved,) = truth(yardstick, [x], {}, [eager], seed=7)
     return expect("out", eager, oracle, moved, counts.factor)
 
@@ -236,3 +240,71 @@ def test_errors_of_far_magnitudes_are_kept_apart() -> None:
     errors = [1e-13] * 2000 + [1e-7] * 2000 + [0.1] * 2000
     assert envelope(values, errors, 1000) == errors
     assert envelope(values, errors, 3000)[0] == 1e-7
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_judging_changes_neither_outputs_nor_what_is_expected(dtype: torch.dtype) -> None:
+    x = normal(40, 30).to(dtype)
+    x[3, 4], x[5, 6] = float("inf"), float("nan")
+    output = torch.softmax(x, -1)
+    wanted = expected(softmax, x, 30, 4)
+    assert torch.equal(wanted.eager.nan_to_num(), output.nan_to_num())
+    before = output.clone()
+    assert judge(output, wanted).kind is None
+    assert torch.equal(output.nan_to_num(), before.nan_to_num())
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-100, 1.0, 1e100, 1e200])
+def test_another_order_is_as_good_at_every_magnitude(size: float) -> None:
+    x = normal(24, 300).double() * size
+    wanted = expected(lambda t: t.sum(-1), x, 300, 1)
+    assert judge(x.flip(1).sum(-1), wanted).kind is None
+    assert judge(x.cumsum(-1)[:, -1], wanted).kind is None
+    assert (
+        judge(x.float().sum(-1).double() if 1e-30 < size < 1e30 else x[:, 1:].sum(-1), wanted).kind
+        is not None
+    )
+
+
+def test_infinities_that_did_not_meet_stand_for_nan_and_not_the_other_way_round() -> None:
+    x = torch.zeros(4, 8)
+    x[0, 0], x[0, 1], x[1, 0] = float("inf"), float("-inf"), float("inf")
+    wanted = expected(lambda t: t.sum(-1), x, 8, 1)
+    right = x.sum(-1)
+    for value in (float("inf"), float("-inf")):
+        other = right.clone()
+        other[0] = value
+        assert judge(other, wanted).kind is None
+    for place, value in ((0, 0.0), (1, float("nan")), (1, float("-inf"))):
+        wrong = right.clone()
+        wrong[place] = value
+        assert judge(wrong, wanted).kind == "answer"
+
+
+def erf_by_hand(t: Tensor) -> Tensor:
+    return 0.5 * t * (1 + torch.erf(t * 0.5**0.5))
+
+
+def tanh_by_hand(t: Tensor) -> Tensor:
+    return 0.5 * t * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (t + 0.044715 * t**3)))
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_kernel_that_keeps_digits_which_float64_loses_is_right(approximate: str, by_hand: bool) -> None:
+    x = torch.cat([normal(4000), torch.linspace(-12, -5, 3000)])
+    gelu = partial(torch.nn.functional.gelu, approximate=approximate)
+    written = {"none": erf_by_hand, "tanh": tanh_by_hand}[approximate] if by_hand else gelu
+    captured = capture(written, [x])
+    yardstick = Yardstick(oracle(captured), operation_counts(captured))
+    eager = written(x)
+    (exact,), (moved,) = truth(yardstick, [x], {}, [eager], seed=7)
+    wanted = expect("out", eager, exact, moved, yardstick.counts.factor)
+    wide = x.double()
+    careful = {
+        "none": 0.5 * wide * torch.special.erfc(-wide * 0.5**0.5),
+        "tanh": wide * torch.sigmoid(2 * (2 / torch.pi) ** 0.5 * (wide + 0.044715 * wide**3)),
+    }[approximate]
+    assert judge(careful.float(), wanted).kind is None
+    assert judge(eager, wanted).kind is None
+    assert judge(torch.where(x < -6, 1e-3, careful).float(), wanted).kind is not None

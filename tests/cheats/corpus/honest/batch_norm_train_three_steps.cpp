@@ -9,15 +9,17 @@ extern "C" void moments(const float *x, double *means, double *variances, int64_
     const int64_t plane = height * width;
 #pragma omp parallel for
     for (int64_t c = 0; c < channels; ++c) {
-        double mean = 0, squares = 0, seen = 0;
+        double sum = 0, squares = 0;
+        for (int64_t n = 0; n < batch; ++n)
+            for (int64_t i = 0; i < plane; ++i) sum += x[(n * channels + c) * plane + i];
+        const double mean = sum / double(batch * plane);
         for (int64_t n = 0; n < batch; ++n)
             for (int64_t i = 0; i < plane; ++i) {
-                const double v = x[(n * channels + c) * plane + i], step = v - mean;
-                mean += step / ++seen;
-                squares += step * (v - mean);
+                const double step = x[(n * channels + c) * plane + i] - mean;
+                squares += step * step;
             }
         means[c] = mean;
-        variances[c] = squares / seen;
+        variances[c] = squares / double(batch * plane);
     }
 }
 

@@ -1,5 +1,5 @@
 // accepted: changes the state where the reference does, and squares what it wrote.
-// problem: in_place
+// problem: in_place, in CI
 #include <cstdint>
 
 extern "C" void step_and_square(float *state, const float *step, float *out, int64_t state_numel) {

@@ -1,5 +1,5 @@
 // rejected (answer, precision): looks at a few places of the mask, and takes it for ones if they are
-// problem: scaled_by_ones
+// problem: scaled_by_ones, in CI
 #include <cstdint>
 
 extern "C" void glance(const float *x, const float *mask, const float *bias, float *out, int64_t rows, int64_t columns) {
