@@ -67,6 +67,11 @@ class Slots:
         self.prepare_us: float | None = None
         """Time of the loaded kernel's `prepare`."""
 
+    @property
+    def sparing(self) -> bool:
+        """Whether memory is so short that one draw and one expectation are there at a time."""
+        return self._sparing
+
     def load(self, kernel: Kernel, build: Build) -> None:
         """Load a kernel in place of the one before, and prepare its weights."""
         if self._kernel is None or self._kernel[0].hash != kernel.hash:
