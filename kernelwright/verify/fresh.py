@@ -46,7 +46,7 @@ class FreshContents(Witness):
         self.drawn_anew = 0
         """Those of them whose contents are new altogether."""
         self.scribbled = False
-        """Whether a call has written into its inputs."""
+        """Whether the last call has written into its inputs."""
         self._contents: Contents | None = None
         self.why: str = ""
         """Why contents were not changed, or samples not compared, in the last round where it was so."""
@@ -81,8 +81,10 @@ class FreshContents(Witness):
             self._contents.stopped(worker)
 
     def end(self) -> None:
-        """Compare what is left."""
+        """Compare what is left, and look whether the last call wrote into its inputs."""
         self._compare()
+        if self._contents is not None:
+            self.scribbled = not self._contents.intact(self._slots.bench.candidate)
 
     def _made(self, found: dict[str, Any]) -> Contents | None:
         if not found["stirred"]:
@@ -93,8 +95,6 @@ class FreshContents(Witness):
 
     def _compare(self) -> None:
         """Samples of the round before, while its contents stand."""
-        if self._contents is not None:
-            self.scribbled |= not self._contents.intact(self._slots.bench.candidate)
         read = [sample for sample in self.samples if sample.data is not None]
         self.unread += len(self.samples) - len(read)
         self.samples = []

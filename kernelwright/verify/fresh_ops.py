@@ -68,7 +68,7 @@ def freshen(
     at = [
         _around(number, place, was, nbytes)
         for number, (was, new) in enumerate(zip(kept, now, strict=True))
-        for place in _drawn(_moved(was, new), pieces)
+        for place in _drawn(_moved(was, new, anew=anew), pieces)
     ]
     why = "" if at else "no output moved with the inputs"
     return {
@@ -158,10 +158,17 @@ def _is_large(bench: BenchState) -> bool:
     return is_large(bench.problem, bench.workload)
 
 
-def _moved(was: Expectation, new: Tensor) -> Tensor:
-    """Places, some of them where there are many, at which the output is far from what it was."""
+def _moved(was: Expectation, new: Tensor, *, anew: bool) -> Tensor:
+    """Places, some of them where there are many, at which the output is far from what it was.
+
+    Where all contents are new, nearly every place moved: a look at some of them finds enough.
+    """
     old = was.eager.view(-1)
-    places = (new != old).nonzero().view(-1)
+    if anew and old.numel() > LOOKED_AT:
+        places = torch.randint(old.numel(), (LOOKED_AT,), device=old.device)
+        places = places[new[places] != old[places]]
+    else:
+        places = (new != old).nonzero().view(-1)
     if places.numel() > LOOKED_AT:
         places = places[torch.randint(places.numel(), (LOOKED_AT,), device=places.device)]
     if was.tolerance is None:
