@@ -37,6 +37,7 @@ COMMANDS = {
     "audit": "Judge a collection of published kernels: what holds up, and why the rest does not.",
     "serve-verdicts": "Judge kernels for many clients, over HTTP: trainers, teams, continuous integration.",
     "ask-verdict": "Ask such a service for a verdict on one kernel.",
+    "signature": "Say what the parameters of a kernel are called, and print a function to begin with.",
     "show": "Show one trial: kernel, verdict, measurement.",
     "report": "List runs and their best kernels.",
     "doctor": "Say what this machine has: targets, languages, sandbox, store.",

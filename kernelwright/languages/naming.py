@@ -58,7 +58,7 @@ class Namer:
 
     def pointer(self, where: str, parameter: str) -> Arg:
         """The buffer that a pointer parameter means. UsageError lists the names that there are."""
-        known = self._buffers()
+        known = self.buffers()
         buffer = known.get(parameter)
         if buffer is None:
             raise UsageError(f"{where}: no tensor is called '{parameter}'; {did_you_mean(parameter, known)}")
@@ -67,7 +67,7 @@ class Namer:
 
     def number(self, where: str, parameter: str, width: Width) -> Arg:
         """The number that a parameter means, passed in the width that it is declared with."""
-        known = self._numbers()
+        known = self.numbers()
         if parameter not in known:
             raise UsageError(
                 f"{where}: no size or scalar is called '{parameter}'; {did_you_mean(parameter, known)}"
@@ -83,7 +83,7 @@ class Namer:
 
     def is_pointer(self, parameter: str) -> bool:
         """Whether the name is a tensor's, for sources that do not declare types."""
-        return parameter in self._buffers()
+        return parameter in self.buffers()
 
     def finish(self, where: str) -> tuple[Buffer, ...]:
         """The buffers used. UsageError if a result of the problem is not among them."""
@@ -94,7 +94,7 @@ class Namer:
                 )
         return tuple(self.used.values())
 
-    def _buffers(self) -> dict[str, Buffer]:
+    def buffers(self) -> dict[str, Buffer]:
         """Buffers by C name; where two share one, that which is spelt so keeps it."""
         found: dict[str, Buffer] = {}
         for buffer in sorted(self._declared(), key=lambda buffer: buffer.name != c_name(buffer.name)):
@@ -113,7 +113,8 @@ class Namer:
         for item in self.scratch:
             yield Buffer(name=item.name, role="scratch", dtype=item.dtype, shape=item.shape)
 
-    def _numbers(self) -> dict[str, int | float | str]:
+    def numbers(self) -> dict[str, int | float | str]:
+        """Numbers by name: an axis or a product of axes as an expression, a scalar as its value."""
         found: dict[str, int | float | str] = {axis.name: axis.name for axis in self.problem.axes}
         for scalar in self.problem.scalars:
             if scalar.value is not None:
