@@ -1,7 +1,8 @@
 """A ledger: JSON lines that a benchmark appends to and resumes from.
 
 A record's `key` says what it is a record of (problem hash, column, versions, budget); a run skips
-keys that the ledger holds. Each record carries the command and the machine that made it.
+keys that the ledger holds. Each record carries the command and the machine that made it, and the versions
+of contract and method in force.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Ledger:
     def append(self, key: str, **record: Any) -> None:
         """Write one record and flush it to disk."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = {"key": key, "time": round(time.time()), "command": command(), **record}
+        versions = {"contract_version": CONTRACT_VERSION, "method_version": METHOD_VERSION}
+        line = {"key": key, "time": round(time.time()), "command": command(), **versions, **record}
         with self.path.open("a") as file:
             file.write(json.dumps(line, allow_nan=False, default=str) + "\n")
             file.flush()

@@ -1,6 +1,6 @@
-"""Write the pages that are made from code, or check that they are fresh.
+"""Write the pages that are made from code and ledgers, or check that they are fresh.
 
-python -m docs.generate             write docs/cli.md and docs/reference.md
+python -m docs.generate             write docs/cli.md, docs/reference.md and results/README.md
 python -m docs.generate --check     exit 1 if a page is stale
 python -m docs.generate --transcript COMMAND...   run a command and put its output into README.md
 """
@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
+from benchmarks import results_table
 from kernelwright.cli import root
 from kernelwright.cli.main import COMMANDS
 
@@ -95,11 +96,16 @@ def _type_name(annotation: object) -> str:
     return name.replace("|", "or").replace("Annotated[", "").split(", FieldInfo")[0]
 
 
-PAGES = {"docs/cli.md": cli_page, "docs/reference.md": reference_page}
+def results_page() -> str:
+    """A table for each ledger."""
+    return NOTICE + results_table.page()
+
+
+PAGES = {"docs/cli.md": cli_page, "docs/reference.md": reference_page, "results/README.md": results_page}
 
 
 def stale() -> list[str]:
-    """Pages whose text differs from what the code says."""
+    """Pages whose text differs from what the code and the ledgers say."""
     return [
         page
         for page, make in PAGES.items()

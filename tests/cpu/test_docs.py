@@ -12,7 +12,10 @@ from docs.generate import PAGES, ROOT, stale
 from kernelwright.cli.main import COMMANDS
 from kernelwright.core.target import Target
 
-PAGES_OF_USERS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES_OF_USERS = [
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "results" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]  # fmt: skip
 
 
 def commands(text: str) -> list[list[str]]:
@@ -20,11 +23,17 @@ def commands(text: str) -> list[list[str]]:
     return [line.strip().split("  ")[0].split() for line in re.findall(r"^    kernelwright .*$", text, re.M)]
 
 
+def headings(page: Path) -> set[str]:
+    """What links call the headings of a page."""
+    return {line.lower().replace(" ", "-") for line in re.findall(r"^#+ (.*)$", page.read_text(), re.M)}
+
+
 @pytest.mark.parametrize("page", PAGES_OF_USERS, ids=lambda page: page.name)
 def test_links_and_commands_lead_somewhere(page: Path) -> None:
     text = page.read_text()
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
+    for target, heading in re.findall(r"\]\(([^)#]+)(#[^)]*)?\)", text):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        assert not heading or heading[1:] in headings(page.parent / target), f"{target} has no {heading}"
     for words in commands(text):
         assert words[1] in COMMANDS
         for word in words:
