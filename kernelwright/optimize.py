@@ -71,18 +71,17 @@ class Result:
     def module(self) -> Any:
         """The original with the kernel in it: inside the kernel's domain the kernel runs, else the original.
 
-        The original itself where no kernel was verified.
+        The original itself where no kernel was verified. UsageError where it was changed after `optimize`.
         """
-        from kernelwright.execute.module import KernelModule
+        from kernelwright.execute.fit import fitted
         from kernelwright.problems.reference import Reference
 
-        original = self.source
-        if not callable(original):
-            device = self.report["target"]
-            original = Reference.open(self.problem, self.problem.base, device).module
-        if self.kernel is None or self.build is None:
+        original = self.source if callable(self.source) else None
+        if self.kernel is not None and self.build is not None:
+            return fitted(original, self.kernel, self.build, self.problem)
+        if original is not None:
             return original
-        return KernelModule(original, self.kernel, self.build, self.problem)
+        return Reference.open(self.problem, self.problem.base, self.report["target"]).module
 
 
 def optimize(

@@ -57,7 +57,7 @@ class KernelModule(torch.nn.Module):
         """`original` is a module or a function.
 
         `like` is something that it returned once, from which the structure of its results is taken;
-        without it the first call runs the original.
+        without it, and without `learn`, the first call runs the original.
         """
         super().__init__()
         self.original = original
@@ -94,6 +94,41 @@ class KernelModule(torch.nn.Module):
         with self._lock:
             self._learn(result, point)
         return result
+
+    def learn(self, args: Sequence[Any], result: Any) -> None:
+        """Take the structure of results from one: `result` is what the original returned for `args`."""
+        with self._lock:
+            try:
+                point: _Point | None = tuple(sorted(self._axes(args).items()))
+            except KernelRefused:
+                point = None
+            self._learn(result, point)
+
+    def release(self) -> None:
+        """Unload the kernel and drop what it prepared; the next call loads it again."""
+        with self._lock:
+            for runner, _ in self._runners.values():
+                runner.close()
+            self._runners.clear()
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """The original's, by the original's names: a checkpoint serves with the kernel and without it."""
+        if isinstance(self.original, torch.nn.Module):
+            return self.original.state_dict(*args, **kwargs)
+        return super().state_dict(*args, **kwargs)
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """As the original's `load_state_dict`."""
+        if isinstance(self.original, torch.nn.Module):
+            return self.original.load_state_dict(*args, **kwargs)
+        return super().load_state_dict(*args, **kwargs)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        """As part of a larger module: torch looks for the original's tensors under `original`."""
+        if isinstance(self.original, torch.nn.Module):
+            for name in [name for name in state_dict if name.startswith(prefix)]:
+                state_dict[f"{prefix}original.{name[len(prefix) :]}"] = state_dict.pop(name)
+        super()._load_from_state_dict(state_dict, prefix, *args)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what belongs to this process: a copy loads its kernel again."""

@@ -69,8 +69,8 @@ def test_the_module_computes_what_the_original_does(
     module = result[0].module
     x = torch.randn(96, 250)
     with torch.no_grad():
-        module(x)
         torch.testing.assert_close(module(x), module.original(x))
+        assert module.served == 1, "the kernel answers from the first call on"
         torch.testing.assert_close(module(x[:5]), module.original(x[:5]))
         torch.testing.assert_close(module(x.double()), module.original(x.double()))
     assert module.served == 2, module.passed_on
@@ -85,10 +85,12 @@ def test_a_kept_trial_is_loaded_into_its_module_or_another(
     with JsonLinesStore.open(ledger) as store, torch.no_grad():
         best = found.report["best"]["trial"]
         for module in (kw.load(best, store=store), kw.load(best[:8], mine, store=store)):
-            module(x)
             torch.testing.assert_close(module(x), module.original(x))
             assert module.served == 1, module.passed_on
         assert module.original is mine
+        for other in (torch.nn.LayerNorm(250), torch.relu):
+            with pytest.raises(UsageError, match="optimize this one"):
+                kw.load(best, other, store=store)
         with pytest.raises(UsageError, match="no trial 't-nowhere'"):
             kw.load("t-nowhere", store=store)
 
