@@ -32,7 +32,7 @@ from kernelwright.execute.present import require_device
 from kernelwright.problems import load_problem
 from kernelwright.propose.proposals import Proposals
 from kernelwright.search.base import STRATEGIES, Budget
-from kernelwright.search.campaign import Campaign, open_proposals
+from kernelwright.search.campaign import Campaign, open_proposals, weak
 from kernelwright.search.diagnosis import Diagnosis, diagnosed
 from kernelwright.search.prestarted import CORES_TO_PRESTART, Prestarted
 from kernelwright.search.report import report
@@ -113,6 +113,8 @@ def optimize(
     require_device(where)
     tell({"stage": "problem", "message": "loading and tracing"})
     problem = _problem(source, inputs, mode, strict)
+    for reason in weak(problem):
+        tell({"stage": "weak", "message": reason})
     seed = secrets.randbits(32) if seed is None else seed
     run = Run(
         problem=problem, target=where, budget_s=budget_s, strategy=strategy, seed=seed, process=this_process()

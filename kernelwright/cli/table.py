@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kernelwright.cli.offer import offered, over_strongest
 from kernelwright.cli.verdict import document
 from kernelwright.core.trial import Trial
 
@@ -91,9 +92,7 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     table.add_row("status", _status_line(best))
-    table.add_row(
-        "over the strongest", f"{_ratio(best['speedup'].get('strongest'))}  ({best.get('strongest', '')})"
-    )
+    table.add_row("over the strongest", over_strongest(best))
     labelled = ", ".join([best["column"], *best.get("labels", ())])
     table.add_row("precision", f"{best['precision']} ({labelled})")
     table.add_row("share of the floor", _percent(best.get("floor_share")))
@@ -102,7 +101,8 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
         "kernel", f"{best['kernel'][:12]}  {best['language']}, {best['trust']}, trial {best['trial']}"
     )
     table.add_row("look at it", f"kernelwright show {best['trial']} --source")
-    table.add_row("use it", Text(f'kernelwright.load("{best["trial"]}", module)'))
+    label, said = offered(best)
+    table.add_row(label, Text(said))
     return table
 
 
@@ -113,6 +113,7 @@ def print_diagnosis(report: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("part", "kind", "time us", "share", "floor us", "of floor", "whole gains at most"):
         table.add_column(name, justify="left" if name in {"part", "kind"} else "right", overflow="fold")
+    table.columns[1].min_width = max(map(len, _words(report["parts"])), default=0)  # breaks no shape
     for part in report["parts"]:
         table.add_row(
             part["name"], part.get("kind", ""), _number(part.get("time_us")), _percent(part.get("share")),
@@ -121,6 +122,10 @@ def print_diagnosis(report: dict[str, Any]) -> None:
     out.print(table)
     for line in report.get("summary", ()):
         out.print(line)
+
+
+def _words(parts: list[dict[str, Any]]) -> list[str]:
+    return [word for part in parts for word in part.get("kind", "").split()]
 
 
 def print_verdict(found: dict[str, Any]) -> None:

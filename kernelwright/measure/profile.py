@@ -4,14 +4,16 @@
 
 Runs in the worker that never loads candidate code. On a GPU the time of an operation is that of the
 device kernels it launched, on a CPU its own time without that of operations inside it. Times are
-medians over runs. The profiler costs microseconds for each operation, so shares of very short
-operations are too large; what is compared is always timed without it (`paired`).
+medians over runs, after runs that warm up. Sizes are taken in a run of its own: a profiler that records
+them keeps every intermediate tensor, so that operations meet memory for the first time which they would
+otherwise share. The profiler costs microseconds for each operation, so shares of very short operations
+are too large; what is compared is always timed without it (`paired`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -19,7 +21,12 @@ from typing import Any
 from kernelwright.execute.faults import ours
 from kernelwright.sandbox import Worker
 
+WARMUP = 2
+"""Runs of the reference before any is timed."""
 Shapes = tuple[tuple[int, ...], ...]
+Key = tuple[str, Shapes]
+Event = tuple[str, Shapes, float]
+"""An operation that ran: name, sizes of its inputs, microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +89,55 @@ def profile_eager(state: dict[str, Any], *, slot: str, runs: int) -> list[dict[s
 
     bench = bench_state(state)
     args = bench.slot(slot).args
+
+    def forward() -> Any:
+        return bench.reference.module(*args)
+
     with torch.no_grad():
-        bench.reference.module(*args)
-        found = [_one_run(lambda: bench.reference.module(*args), bench.device) for _ in range(runs)]
+        for _ in range(WARMUP):
+            forward()
+        sized = _events(forward, bench.device, sizes=True)
+        found = [_events(forward, bench.device) for _ in range(1 + runs)][1:]  # the profiler warms up too
     bench.reference.reset()
-    return _medians(found)
+    return medians([joined(sized, run) for run in found])
 
 
-def _one_run(forward: Callable[[], Any], device: str) -> dict[tuple[str, Shapes], tuple[int, float]]:
+def _events(forward: Callable[[], Any], device: str, sizes: bool = False) -> list[Event]:
+    """Operations of one forward pass in the order they began; without their sizes by default."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
-    with profile(activities=activities, record_shapes=True, acc_events=True) as recorded:
+    with profile(activities=activities, record_shapes=sizes, acc_events=True) as recorded:
         forward()
         if device == "cuda":
             torch.cuda.synchronize()
     clock = "self_device_time_total" if device == "cuda" else "self_cpu_time_total"
-    return {
-        (event.key, tuple(tuple(shape) for shape in event.input_shapes)): (event.count, getattr(event, clock))
-        for event in recorded.key_averages(group_by_input_shape=True)
-        if event.key.startswith("aten::") and getattr(event, clock) > 0
-    }
+    operations = [event for event in recorded.events() if event.name.startswith("aten::")]
+    return [
+        (event.name, tuple(tuple(shape) for shape in event.input_shapes or ()), getattr(event, clock))
+        for event in sorted(operations, key=lambda event: event.time_range.start)
+    ]
 
 
-def _medians(found: list[dict[tuple[str, Shapes], tuple[int, float]]]) -> list[dict[str, Any]]:
-    times: dict[tuple[str, Shapes], list[float]] = defaultdict(list)
-    calls: dict[tuple[str, Shapes], int] = {}
+def joined(sized: Sequence[Event], timed: Sequence[Event]) -> dict[Key, tuple[int, float]]:
+    """Calls and microseconds by name and sizes: the sizes of one run, the times of another.
+
+    Where the two runs did not do the same, the times stand without sizes.
+    """
+    alike = [name for name, _, _ in sized] == [name for name, _, _ in timed]
+    found: dict[Key, tuple[int, float]] = {}
+    for number, (name, _, us) in enumerate(timed):
+        key = (name, sized[number][1] if alike else ())
+        calls, before = found.get(key, (0, 0.0))
+        found[key] = (calls + 1, before + us)
+    return {key: (calls, us) for key, (calls, us) in found.items() if us > 0}
+
+
+def medians(found: Sequence[Mapping[Key, tuple[int, float]]]) -> list[dict[str, Any]]:
+    """A row for each operation: the median over runs of what its calls took together."""
+    times: dict[Key, list[float]] = defaultdict(list)
+    calls: dict[Key, int] = {}
     for run in found:
         for key, (count, us) in run.items():
             times[key].append(us)

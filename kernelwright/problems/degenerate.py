@@ -2,8 +2,9 @@
 
 Two kinds of evidence. From the graph: no path from an input to any output. From draws: the outputs
 are one value, or the same for two draws, or the same when one input alone is drawn again, or, in
-float64, differ by less than eager's own error. Values
-count as the same within a millionth, so that an answer which is constant but for rounding is found.
+float64, differ by less than eager's own error; or the inputs themselves are the same for two draws, so that
+nothing is known of others. Values count as the same within a millionth, so that an answer which is
+constant but for rounding is found.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from kernelwright.problems.reference import Reference
 
 _SAME = 1e-6
 _MOST_INPUTS = 4
+FIXED = (
+    "the inputs are the same numbers each time they are made (a fixed seed, or constants?); "
+    "give a function that makes new ones at each call, without torch.manual_seed"
+)
 _GLANCE = 1 << 16
 """Elements that are compared first: most tensors that differ do so there."""
 
@@ -47,15 +52,26 @@ def weak_answers(reference: Reference) -> Iterator[str]:
     second = _run(reference, second_args)
     names = [spec.name for spec in reference.problem.outputs]
     outputs = list(zip(names, first, second, strict=False))
+    fixed = drawn_alike(reference)
+    if fixed:
+        yield FIXED
     for name, a, b in outputs:
         if a.numel() > 1 and _one_value(a) and _one_value(b):
             yield f"every element of output '{name}' has the same value"
-        elif _same(a, b):
+        elif _same(a, b) and not fixed:
             yield f"output '{name}' is the same for two draws of the inputs"
     if reference.problem.random == "none" and "not_captured" not in reference.problem.notes:
         yield from only_rounding(reference)
     if not all(_same(a, b) for _, a, b in outputs):
         yield from _inputs_that_do_not_matter(reference, first)
+
+
+def drawn_alike(reference: Reference) -> bool:
+    """Whether two draws of the inputs hold the same numbers, bit for bit."""
+    first, second = (reference.inputs(reference.draw(seed)) for seed in (1, 2))
+    return any(x.numel() for x in first.values()) and all(
+        x.equal(y) for x, y in zip(first.values(), second.values(), strict=True)
+    )
 
 
 def only_rounding(reference: Reference) -> Iterator[str]:

@@ -14,6 +14,8 @@ from random import Random
 from typing import Any
 
 from kernelwright.core.errors import KernelwrightError, ProblemError, UsageError, first_line
+from kernelwright.core.kernel import Build, Kernel
+from kernelwright.core.measurement import Measurement
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation, Run, Trial
@@ -43,9 +45,12 @@ class Campaign:
     opened: Callable[[], Proposals] | None = None
     """Waits for the proposals, where they are made meanwhile; ProblemError as from `open_proposals`."""
     notes: list[str] = field(default_factory=list)
+    _so_far: dict[str, Any] = field(default_factory=dict)
+    """Trials done and what is known of the best, as progress says it."""
 
     def search(self, budget: Budget) -> Outcome:
         """Search the proposals for the problem; an empty outcome, with a note, where there are none."""
+        self.notes += weak(self.run.problem)
         try:
             with budget.paused():
                 proposals = (self.opened or self._open)()
@@ -55,9 +60,10 @@ class Campaign:
         tools = Tools(
             kernel=proposals.kernel,
             build=lambda kernel: read_ahead(build(kernel, self.run.target)),
-            judge=self.session.quick,
+            judge=self._quick,
             record=self.store.add_trial,
             report=self._progress,
+            begins=self._begins,
         )
         strategy = STRATEGIES.get(self.run.strategy)(proposals.space, Random(self.run.seed))
         first = self._remembered(proposals)
@@ -137,13 +143,21 @@ class Campaign:
                 choices.append(choice)
         return choices[:REMEMBERED]
 
+    def _quick(self, kernel: Kernel, made: Build, incumbent: float | None) -> Evaluation:
+        return self.session.quick(kernel, made, incumbent, self._begins)
+
+    def _begins(self, what: str) -> None:
+        self.tell({"stage": "judge", **self._so_far, "message": what})
+
     def _progress(self, done: int, trial: Trial, best: Trial | None) -> None:
-        event: dict[str, Any] = {"stage": "trial", "done": done, "message": _outcome_of(trial.evaluation)}
         measurement = best.evaluation.measurement if best else None
-        if measurement is not None:
-            event["best_us"] = measurement.kernel.latency_us
-            event["speedup"] = measurement.strongest.ratio if measurement.strongest else None
-        self.tell(event)
+        self._so_far = {"done": done, **(_compared(measurement) if measurement else {})}
+        self.tell({"stage": "trial", **self._so_far, "message": _outcome_of(trial.evaluation)})
+
+
+def weak(problem: Problem) -> list[str]:
+    """A sentence for each reason why nothing that is found for a problem will count."""
+    return [f"weak task, so that no speed-up will count: {reason}" for reason in problem.degenerate]
 
 
 def open_proposals(problem: Problem, target: Target) -> Proposals:
@@ -173,6 +187,21 @@ def _outcome_of(evaluation: Evaluation) -> str:
         return f"rejected by {reason.gate}: {reason.message}"
     measurement = evaluation.measurement
     return f"{measurement.kernel.latency_us:,.0f} us" if measurement else "accepted"
+
+
+def _compared(measurement: Measurement) -> dict[str, Any]:
+    """What progress says of the best kernel, all of one measurement: times of others are of other minutes."""
+    strongest = measurement.strongest
+    found: dict[str, Any] = {"best_us": measurement.kernel.latency_us, "status": measurement.status}
+    if strongest is None:
+        return found
+    beside = next(timing for timing in measurement.baselines if timing.name == strongest.baseline)
+    return found | {
+        "speedup": strongest.ratio,
+        "speedup_ci": list(strongest.ci),
+        "over": strongest.baseline,
+        "over_us": beside.latency_us,
+    }
 
 
 def _workers(target: Target) -> int:

@@ -5,27 +5,36 @@ bytes and operations need at the machine's ceilings, and Amdahl's bound: how muc
 would be if only this part ran at its floor. The whole has a floor of its own, lower than the sum of
 the parts', because operations that are fused need not write what the next one reads.
 
+Said beside it: whether kernels can be proposed at all, and what makes the figures doubtful.
+
 Not covered: what compilers already fuse; compare with the baselines in the report of `optimize`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
+from kernelwright.core.errors import ProblemError, first_line
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.execute.bench import Bench
+from kernelwright.graph.library_steps import LibraryStep
 from kernelwright.measure.ceilings import Ceilings, ceilings, raised
+from kernelwright.measure.disturbance import disturbance, ticks
 from kernelwright.measure.floors import reporting_floor
 from kernelwright.measure.profile import Part, Profile, profile
+from kernelwright.search.campaign import open_proposals
 from kernelwright.verify.slots import Slots
 
 SHOWN = 0.005
 """Share of time from which a part has a row of its own; the rest is summed."""
 FLOAT_BYTES = 4
+APART = 1.5
+"""Factor between eager's time and the sum of its parts from which on it is said."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +55,48 @@ def diagnosed(
     tell({"stage": "profile", "message": "running the reference"})
     with Bench.open(problem, problem.base, target) as bench:
         slot = Slots(bench).slot("file")
+        processes = [bench.reference.pid, bench.opponents.pid]
+        before = ticks(processes)
         eager_us = _eager_us(bench, slot)
-        runs = max(2, min(7, int(seconds / 4 / max(eager_us / 1e6, 1e-3))))
+        runs = max(3, min(7, int(seconds / 4 / max(eager_us / 1e6, 1e-3))))
         found = profile(bench.reference, slot, runs=runs, timeout_s=max(seconds, 30.0))
+        disturbed = disturbance(before, ticks(processes)).words()
     if reporting_floor(problem, limits).us > eager_us:  # they were measured while the machine was busy
         limits = raised(target)
-    return Diagnosis(_report(problem, target, found, limits, eager_us), problem)
+    tell({"stage": "kernels", "message": "looking for parts that kernels can be written for"})
+    kernels = _kernels(problem, target)
+    return Diagnosis(_report(problem, target, found, limits, eager_us, kernels, disturbed), problem)
 
 
 def _eager_us(bench: Bench, slot: str) -> float:
-    """Median of five calls, the first thrown away."""
+    """Median of five calls, the first two thrown away."""
     bench.baseline("eager")
-    times = sorted([bench.call("eager", slot) for _ in range(6)][1:])
-    return times[2]
+    return median([bench.call("eager", slot) for _ in range(7)][2:])
+
+
+def _kernels(problem: Problem, target: Target) -> dict[str, Any]:
+    """Whether `optimize` has kernels to propose: how many loop nests templates serve, or why none."""
+    try:
+        proposals = open_proposals(problem, target)
+    except ProblemError as error:
+        return {"possible": False, "regions": 0, "libraries": None, "reason": first_line(error)}
+    steps = proposals.partition.steps
+    return {
+        "possible": True,
+        "regions": len(proposals.partition.regions),
+        "libraries": sum(isinstance(step, LibraryStep) for step in steps),
+        "reason": None,
+    }
 
 
 def _report(
-    problem: Problem, target: Target, found: Profile, limits: Ceilings, eager_us: float
+    problem: Problem,
+    target: Target,
+    found: Profile,
+    limits: Ceilings,
+    eager_us: float,
+    kernels: dict[str, Any],
+    disturbed: str = "",
 ) -> dict[str, Any]:
     floor = reporting_floor(problem, limits)
     rows = [_row(part, found, limits) for part in found.parts if part.share >= SHOWN]
@@ -70,17 +104,45 @@ def _report(
     if rest:
         rows.append(_rest(rest, found))
     gain = eager_us / floor.us if floor.us else None
+    lines = _summary(eager_us, floor.us, floor.why, gain, rows, problem)
     return {
         "problem": {"name": problem.name, "hash": problem.hash},
         "target": target.name,
         "eager_us": eager_us,
+        "parts_us": found.total_us,
         "floor_us": floor.us or None,
         "bound": floor.bound,
         "floor_share": floor.us / eager_us if floor.us else None,
         "gain": gain,
         "parts": rows,
-        "summary": _summary(eager_us, floor.us, floor.why, gain, rows, problem),
+        "kernels": kernels,
+        "summary": [*lines, _served(kernels), *_doubts(found.total_us, eager_us, disturbed)],
     }
+
+
+def _served(kernels: dict[str, Any]) -> str:
+    """What `optimize` can do about it."""
+    if not kernels["possible"]:
+        return f"kernels: no; {kernels['reason']}"
+    nests, kept = kernels["regions"], kernels["libraries"]
+    library = f"; library calls that stay as they are: {kept}" if kept else ""
+    return f"kernels: yes, for {nests} loop nest{'s' * (nests != 1)}{library}"
+
+
+def _doubts(parts_us: float, eager_us: float, disturbed: str) -> Iterator[str]:
+    """Why the figures above may mislead: parts that do not add up to the whole, and a busy machine."""
+    if parts_us > APART * eager_us:
+        yield (
+            f"the parts take {parts_us:,.0f} us under the profiler, eager takes {eager_us:,.0f} us without: "
+            "do not rely on the shares; run it again on a quiet machine, or with larger inputs"
+        )
+    elif parts_us and eager_us > APART * parts_us:
+        yield (
+            f"the parts take {parts_us:,.0f} us of eager's {eager_us:,.0f} us: "
+            "the rest is spent between operations, in Python and in torch's dispatcher"
+        )
+    if disturbed:
+        yield f"while this was measured, {disturbed}: times are too long"
 
 
 def _row(part: Part, found: Profile, limits: Ceilings) -> dict[str, Any]:
@@ -88,7 +150,7 @@ def _row(part: Part, found: Profile, limits: Ceilings) -> dict[str, Any]:
     gain = found.gain_at_floor(part, floor_us if floor_us is not None else 0.0)
     return {
         "name": part.name,
-        "kind": " x ".join(str(list(shape)) for shape in part.shapes if shape),
+        "kind": " x ".join(_size(shape) for shape in part.shapes if shape),
         "calls": part.calls,
         "time_us": part.us,
         "share": part.share,
@@ -97,6 +159,11 @@ def _row(part: Part, found: Profile, limits: Ceilings) -> dict[str, Any]:
         "gain": gain if math.isfinite(gain) else None,
         "gain_if_free": found.gain_if_free(part),
     }
+
+
+def _size(shape: Sequence[int]) -> str:
+    """Without spaces, so that a table breaks no line inside it."""
+    return str(list(shape)).replace(" ", "")
 
 
 def _rest(rest: Sequence[Part], found: Profile) -> dict[str, Any]:

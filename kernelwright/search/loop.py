@@ -41,6 +41,8 @@ class Tools:
     """Returns once the trial is on disk."""
     report: Callable[[int, Trial, Trial | None], None]
     """Number of trials, this one, the best so far."""
+    begins: Callable[[str], None] = lambda what: None
+    """Hears what is waited for, in words."""
 
 
 @dataclass
@@ -103,6 +105,7 @@ class Search:
         coming = self._batch(ahead)
         while coming and not interrupts.asked:
             batch = coming
+            self._tools.begins(f"compiling {len(batch)} kernel{'s' * (len(batch) != 1)}")
             if not overlap:
                 self._await([kernel for _, kernel in batch], ahead, interrupts)
             coming = self._batch(ahead) if overlap else []
@@ -189,12 +192,13 @@ class Search:
 
 
 def cost_of(evaluation: Evaluation) -> float | None:
-    """What a strategy is told: time relative to the strongest baseline beside it, so that a machine
-    that slows down for a while does not count; microseconds where nothing was beside it. None: rejected."""
+    """What a strategy is told: time relative to the strongest baseline beside it, so that a machine that
+    slows down for a while does not count, and by the low end of the interval, so that a noisy look does
+    not pass for a fast kernel; microseconds where nothing was beside it. None: rejected."""
     measurement = evaluation.measurement
     if measurement is None or evaluation.verdict is None or evaluation.verdict.verdict != "accepted":
         return None
-    return 1 / measurement.strongest.ratio if measurement.strongest else measurement.kernel.latency_us
+    return 1 / measurement.strongest.ci[0] if measurement.strongest else measurement.kernel.latency_us
 
 
 def unjudged(kernel: Kernel, build: Build, error: KernelwrightError) -> Evaluation:

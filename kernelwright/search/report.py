@@ -82,7 +82,7 @@ def _best(run: Run, best: Trial, measurement: Measurement, ranked: Sequence[Rank
         "speedup_ci": intervals,
         "strongest": strongest.baseline if strongest else None,
         "status": measurement.status,
-        "status_reason": measurement.status_reason,
+        "status_reason": _reason(run.problem, measurement),
         "precision": "kept",
         "column": "strict" if run.target.name == "cpu" else column_of(run.problem, _convolves(kernel.plan)),
         "labels": _labels(best.evaluation.verdict),
@@ -93,6 +93,12 @@ def _best(run: Run, best: Trial, measurement: Measurement, ranked: Sequence[Rank
         "level": best.evaluation.verdict.level if best.evaluation.verdict else None,
         "not_checked": list(best.evaluation.verdict.not_checked) if best.evaluation.verdict else [],
     }
+
+
+def _reason(problem: Problem, measurement: Measurement) -> str:
+    """Why the status is what it is, where that needs words."""
+    weak = "; ".join(problem.degenerate) if measurement.status == "degenerate" else ""
+    return weak or measurement.status_reason
 
 
 def _labels(verdict: Verdict | None) -> list[str]:

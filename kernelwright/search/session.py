@@ -84,7 +84,9 @@ class Session:
         further = strongest(self.ranked, keep=len(self.ranked), within=EAGER_NEAR)
         return [name for name in further if name in near or name == "eager"]
 
-    def quick(self, kernel: Kernel, build: Build, incumbent: float | None) -> Evaluation:
+    def quick(
+        self, kernel: Kernel, build: Build, incumbent: float | None, on_stage: OnStage = _unheard
+    ) -> Evaluation:
         """Judge on shared draws, beside the strongest baseline."""
         return evaluate(
             self.problem,
@@ -96,6 +98,7 @@ class Session:
             baselines=strongest(self.ranked, keep=1),
             incumbent=incumbent,
             frozen_weights=self.frozen_weights,
+            on_stage=on_stage,
         )
 
     def final(self, kernel: Kernel, build: Build, on_stage: OnStage = _unheard) -> Evaluation:

@@ -20,7 +20,7 @@ from kernelwright.execute.baselines import baseline_names
 from kernelwright.measure.baselines import BASELINES, OWN_GRAPHS, applicable, rank, strongest
 from kernelwright.measure.disturbance import Disturbance, Ticks, disturbance, ticks
 from kernelwright.measure.environment import environment, identity
-from kernelwright.measure.profile import Part, Profile
+from kernelwright.measure.profile import Part, Profile, joined, medians
 from kernelwright.measure.witness import PIECE_BYTES, Witness, secret_positions
 
 
@@ -99,6 +99,19 @@ def test_another_process_that_works_is_seen_and_ones_own_work_is_not():
     assert own.own > after.own
     seen = disturbance(before, after)
     assert (seen.others or 0) > 0.1 / (os.cpu_count() or 1)
+
+
+def test_sizes_of_one_run_are_joined_with_the_times_of_others():
+    square, row = ((4, 4),), ((4,),)
+    sized = [("aten::add", square, 900.0), ("aten::add", row, 900.0), ("aten::add", square, 900.0)]
+    runs = [[("aten::add", (), us) for us in (first, 5.0, 0.5)] for first in (1.0, 3.0, 500.0)]
+    rows = medians([joined(sized, run) for run in runs])
+    assert [(row["shapes"], row["calls"], row["us"]) for row in rows] == [
+        ([[4, 4]], 2, 3.5),
+        ([[4]], 1, 5.0),
+    ]
+    other = joined(sized, [("aten::mul", (), 2.0)])
+    assert other == {("aten::mul", ()): (1, 2.0)}, "sizes of another run's operations would be wrong"
 
 
 def test_what_a_perfect_part_could_gain():

@@ -10,6 +10,7 @@ import torch
 
 from kernelwright.core.errors import ProblemError
 from kernelwright.problems import Reference, load_problem
+from kernelwright.problems.degenerate import FIXED
 
 HEAD = """
 import torch
@@ -301,6 +302,30 @@ def test_degenerate_tasks(tmp_path: Path, forward: str, inputs: str, finding: st
     body = model(forward, inputs, setup="self.w = nn.Parameter(torch.zeros(cols))")
     problem = load_problem(written(tmp_path, body))
     assert any(finding in text for text in problem.degenerate), problem.degenerate
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "[torch.manual_seed(1) and torch.randn(6, 8)]",
+        "[torch.randn(6, 8, generator=torch.Generator().manual_seed(1))]",
+        "[torch.arange(48.0).reshape(6, 8)]",
+        "[MADE_ONCE]",
+    ],
+)
+def test_inputs_that_never_vary_are_named_as_the_reason(tmp_path: Path, inputs: str) -> None:
+    once = "import torch\nMADE_ONCE = torch.randn(6, 8)\n"
+    problem = load_problem(written(tmp_path, once + model("x -> return torch.sigmoid(x)", inputs)))
+    assert problem.degenerate == (FIXED,)
+
+
+def test_so_are_those_of_a_function_beside_a_module() -> None:
+    def seeded() -> list[torch.Tensor]:
+        torch.manual_seed(1)
+        return [torch.randn(6, 8)]
+
+    assert load_problem(torch.nn.Sigmoid(), seeded).degenerate == (FIXED,)
+    assert load_problem(torch.nn.Sigmoid(), lambda: [torch.randn(6, 8)]).degenerate == ()
 
 
 def test_sound_tasks_are_not_degenerate(tmp_path: Path) -> None:

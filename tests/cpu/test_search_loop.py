@@ -103,6 +103,14 @@ def test_each_trial_is_stored_before_it_is_reported() -> None:
         assert stored == reported
 
 
+def test_a_wait_for_compilers_is_said() -> None:
+    said: list[str] = []
+    log = Log()
+    tools = Tools(make, compiled, judged, log.record, log.report, said.append)
+    Search(tools, STRATEGIES.get("random")(SPACE, Random(0)), Budget(30.0), CPU, "r-1", workers=2).go()
+    assert said and all(words.startswith("compiling ") for words in said)
+
+
 def test_what_the_machine_lacks_ends_the_run() -> None:
     def full(trial: Trial) -> None:
         raise EnvironmentFault("disk is full; free some space")
