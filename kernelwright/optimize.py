@@ -59,13 +59,14 @@ class Result:
     """What was optimized, as it was given."""
 
     def __str__(self) -> str:
-        """One line: how much faster than the strongest baseline, with its interval and status."""
+        """One line: how much faster than the strongest baseline, with its interval and status, and why."""
         best, name = self.report["best"], self.report["problem"]["name"]
         if best is None:
             return f"{name} on {self.report['target']}: no verified kernel was found; the original stays"
         ratio, ci = (best[key]["strongest"] for key in ("speedup", "speedup_ci"))
         over = f", {ratio:.2f}x [{ci[0]:.2f}, {ci[1]:.2f}] over {best['strongest']}" if ratio else ""
-        return f"{name} on {self.report['target']}: {best['status']}{over}, {best['latency_us']:,.1f} us"
+        why = f"; {best['status_reason']}" if best["status_reason"] else ""
+        return f"{name} on {self.report['target']}: {best['status']}{over}, {best['latency_us']:,.1f} us{why}"
 
     @cached_property
     def module(self) -> Any:

@@ -23,6 +23,7 @@ def audit_page(summary: Mapping[str, Any], place: str) -> str:
     return render(
         "audit.html",
         title=f"Audit of {place}",
+        level=summary["level"],
         place=place,
         candidates=summary["candidates"],
         counts=counts,
@@ -49,5 +50,6 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "speedup_ci": row.get("speedup_ci"),
         "over": row.get("over") or "",
         "status": row.get("status") or "",
+        "status_reason": row.get("status_reason") or "",
         "not_checked": row.get("not_checked") or [],
     }

@@ -9,6 +9,8 @@ from typing import Any
 from kernelwright.core.verdict import GateResult
 
 _MISMATCH = ("where", "actual", "expected", "eager")
+_COUNTS = ("beyond_tolerance", "not_finite_wrongly")
+"""Of values that are wrong by themselves; a gate that does not count them shows one that is."""
 _MOST_ROWS, _MOST_TEXT = 60, 400
 
 
@@ -31,6 +33,8 @@ class Evidence:
     tables: tuple[EvidenceTable, ...]
     mismatch: tuple[tuple[str, str], ...]
     """Where a value is wrong, what it is, what it should be; empty where no value is."""
+    beyond: bool
+    """Whether that value itself is wrong; else it is the worst of a whole that is too far off."""
 
     @property
     def brief(self) -> str:
@@ -50,6 +54,7 @@ def evidence(gate: GateResult) -> Evidence:
         ),
         tables=tuple(_table(name, value) for name, value in nested.items()),
         mismatch=tuple(mismatch) if apart else (),
+        beyond=any(found.get(count, 1) for count in _COUNTS),
     )
 
 

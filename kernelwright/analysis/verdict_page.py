@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from kernelwright.analysis.evidence import evidence, flat
@@ -36,6 +36,8 @@ class Judged:
     workload: str | None = None
     not_used: tuple[str, ...] = ()
     """What the problem's own definition says and was not gone by."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """Machine and versions where it was judged, for a page on which nothing was timed."""
 
 
 def verdict_page(judged: Sequence[Judged]) -> str:
@@ -66,19 +68,23 @@ def _shown(judged: Judged, number: int) -> dict[str, Any]:
         "build": evaluation.build,
         "log": log,
         "measurement": measurement,
+        "environment": _facts(measurement.environment if measurement else judged.environment),
         **_timed(measurement),
     }
 
 
+def _facts(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return flat({name: fact for name, fact in environment.items() if name != "series"})
+
+
 def _timed(measurement: Measurement | None) -> dict[str, Any]:
     if measurement is None:
-        return {"chart": None, "times": [], "environment": [], "said": ""}
+        return {"chart": None, "times": [], "said": ""}
     ratios = {speedup.baseline: speedup for speedup in measurement.speedups}
     others = sorted(measurement.baselines, key=lambda timing: timing.latency_us)
     return {
         "chart": timing_chart(measurement),
         "times": [(timing, ratios.get(timing.name)) for timing in (measurement.kernel, *others)],
-        "environment": flat({k: v for k, v in measurement.environment.items() if k != "series"}),
         "said": SAID[measurement.status],
     }
 

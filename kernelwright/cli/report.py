@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kernelwright.cli import options
+from kernelwright.core.errors import UsageError
 
 
 @click.command("report")
@@ -24,6 +25,8 @@ def command(run: str | None, problem: str | None, limit: int, json_: bool) -> No
     from kernelwright.cli.table import print_run, print_runs
     from kernelwright.store import open_store
 
+    if run is not None and run.startswith("t-"):
+        raise UsageError(f"'{run}' is a trial; see it with: kernelwright show {run}")
     with open_store() as store:
         document = run_document(store, run) if run else run_list(store, problem, limit)
     if json_:

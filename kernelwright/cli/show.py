@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kernelwright.cli import options
+from kernelwright.core.errors import UsageError
 
 
 @click.command("show")
@@ -16,6 +17,8 @@ def command(trial: str, source: bool, json_: bool) -> None:
     from kernelwright.cli.table import print_trial
     from kernelwright.store import open_store
 
+    if trial.startswith("r-"):
+        raise UsageError(f"'{trial}' is a run; see it with: kernelwright report {trial}")
     with open_store() as store:
         found = store.trial(trial)
     if json_:

@@ -132,13 +132,15 @@ def print_verdict(found: dict[str, Any]) -> None:
     """Gates, the reason of a rejection, and what was not checked."""
     out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("gate", "result", "a failure is of kind", "found"):
+    for name in ("gate", "result", "kind of failure", "found"):
         table.add_column(name, overflow="fold")
     for gate in found["gates"]:
-        table.add_row(gate["name"], _status(gate["status"]), gate["kind"], gate["message"])
+        kind = gate["kind"] if gate["status"] == "fail" else ""
+        table.add_row(gate["name"], _status(gate["status"]), kind, gate["message"])
     out.print(table)
     reason = found["reason"]
-    out.print(_status(found["verdict"]), Text(f"by {reason['gate']} ({reason['kind']})" if reason else ""))
+    by = f"by {reason['gate']} ({reason['kind']})" if reason else ""
+    out.print(_status(found["verdict"]), Text(f"{_at(found)}{by}"))
     if found.get("speedup"):
         _print_times(out, {"best": found, "baselines": found["baselines"]})
         out.print(Text("status "), _status_line(found))
@@ -146,6 +148,11 @@ def print_verdict(found: dict[str, Any]) -> None:
         out.print(Text(f"not checked: {item}", style="yellow"))
     if found.get("trial"):
         out.print(Text(f"kept as {found['trial']}: kernelwright show {found['trial']}", style="dim"))
+
+
+def _at(found: dict[str, Any]) -> str:
+    """The level, where there is one: a verdict means no more than was looked at."""
+    return f"at {found['level']} " if found.get("level") else ""
 
 
 def print_audit(found: dict[str, Any]) -> None:
@@ -158,13 +165,14 @@ def print_audit(found: dict[str, Any]) -> None:
         reason = row["reason"] or {}
         table.add_row(
             Text(row["name"]), _status(row["verdict"]), reason.get("kind", ""), _ratio(row.get("speedup")),
-            _interval(row.get("speedup_ci"), ".3f"), Text(reason.get("message") or row.get("status") or ""),
+            _interval(row.get("speedup_ci"), ".3f"), Text(reason["message"]) if reason else _status_line(row),
         )  # fmt: skip
     out.print(table)
     kinds = ", ".join(f"{count} for {kind}" for kind, count in found["rejected"].items())
     rejected = f"{sum(found['rejected'].values())} rejected" + (f" ({kinds})" if kinds else "")
     unjudged = f"{found['unjudged']} could not be judged"
-    out.print(f"{found['candidates']} candidates: {found['accepted']} accepted, {rejected}, {unjudged}")
+    accepted = f"{found['accepted']} accepted {_at(found)}".rstrip()
+    out.print(f"{found['candidates']} candidates: {accepted}, {rejected}, {unjudged}")
 
 
 def _grouped(items: list[str]) -> list[str]:
@@ -177,7 +185,7 @@ def _grouped(items: list[str]) -> list[str]:
 def _status_line(found: dict[str, Any]) -> Text:
     """A status, with its reason where it needs one."""
     reason = found.get("status_reason")
-    return Text.assemble(_status(found["status"]), f": {reason}" if reason else "")
+    return Text.assemble(_status(found.get("status") or ""), f": {reason}" if reason else "")
 
 
 def print_trial(trial: Trial) -> None:
@@ -211,14 +219,23 @@ def print_runs(found: dict[str, Any]) -> None:
     for name in ("run", "problem", "target", "by", "state", "trials", "best us", "over strongest", "status"):
         table.add_column(name, overflow="fold")
     for run in found["runs"]:
-        best = run["best"] or {}
+        by = Text(" ".join(filter(None, (run["strategy"], (run["judged"] or {}).get("name")))))
         table.add_row(
-            run["run"], run["problem"]["name"], run["target"], run["strategy"], run["state"],
-            str(run["trials"] or "-"),
-            _number(best.get("latency_us")), _ratio(best.get("speedup", {}).get("strongest")),
-            _status(best.get("status", "-")),
+            run["run"], Text(run["problem"]["name"]), run["target"], by, run["state"],
+            str(run["trials"] or "-"), *_outcome(run),
         )  # fmt: skip
     out.print(table)
+
+
+def _outcome(run: dict[str, Any]) -> tuple[str, str, Text]:
+    """Time, speed-up and status of a run's best kernel, or of the one that it judged."""
+    judged, best = run["judged"], run["best"] or {}
+    if judged is None:
+        ratio = best.get("speedup", {}).get("strongest")
+        return _number(best.get("latency_us")), _ratio(ratio), _status(best.get("status", "-"))
+    said = [judged["verdict"] or "not built", judged["status"]]
+    status = Text(", ").join(_status(name) for name in said if name)
+    return _number(judged["latency_us"]), _ratio(judged["speedup"]), status
 
 
 def print_run(found: dict[str, Any]) -> None:
@@ -237,9 +254,10 @@ def print_run(found: dict[str, Any]) -> None:
             _number(row["latency_us"]), Text(_said(row)),
         )  # fmt: skip
     console().print(table)
-    console().print(
-        Text("the kernel of the report comes first; times of different levels are of different hours")
-    )
+    if found["report"]:
+        console().print(
+            Text("the kernel of the report comes first; times of different levels are of different hours")
+        )
 
 
 def _said(row: dict[str, Any]) -> str:

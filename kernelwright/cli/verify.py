@@ -71,6 +71,7 @@ def command(
     from kernelwright.cli.verdict import summary
     from kernelwright.cli.workloads import print_workloads
     from kernelwright.core.target import Target
+    from kernelwright.measure.environment import environment
     from kernelwright.suites.exchange.trace import append_traces
     from kernelwright.suites.judgement import judge
 
@@ -91,8 +92,9 @@ def command(
     if trace is not None:
         append_traces(trace, [one.trace for one in judgements if one.trace is not None])
     if html is not None:
+        here = environment(Target.parse(target))
         judged = [
-            Judged(one.problem, one.kernel, one.evaluation, one.workload, one.not_checked)
+            Judged(one.problem, one.kernel, one.evaluation, one.workload, one.not_checked, here)
             for one in judgements
         ]
         write_page(html, verdict_page(judged))

@@ -8,6 +8,8 @@ from kernelwright.core.errors import UsageError, did_you_mean
 from kernelwright.core.wire import Wire
 
 TargetName = Literal["cpu", "cuda"]
+_MEANT = {"gpu": "cuda", "nvidia": "cuda", "host": "cpu"}
+"""Other words for a target, each with the name that is meant."""
 
 
 class Target(Wire):
@@ -28,4 +30,5 @@ class Target(Wire):
             return cls(name="cpu", arch="native")
         if name == "cuda" and (not arch or arch.startswith("sm_")):
             return cls(name="cuda", arch=arch or "sm_90a")
-        raise UsageError(f"unknown target '{text}'; {did_you_mean(text, ['cpu', 'cuda', 'cuda:sm_90'])}")
+        meant = _MEANT.get(name.lower(), text.lower())
+        raise UsageError(f"unknown target '{text}'; {did_you_mean(meant, ['cpu', 'cuda', 'cuda:sm_90'])}")

@@ -123,20 +123,27 @@ def _entry(path: Path) -> Any:
 def _share(model: Any, weights: Mapping[str, torch.Tensor]) -> None:
     """Let the model's tensors be these: by name, or in order where names differ and all forms agree."""
     own = module_tensors(model) if isinstance(model, torch.nn.Module) else {}
-    names = dict(zip(weights, weights, strict=True))
-    if not set(weights) <= set(own):
-        names = dict(zip(weights, own, strict=False))
-    forms = {name: (tensor.shape, tensor.dtype) for name, tensor in own.items()}
-    if len(names) < len(weights) or any(
-        forms[names[name]] != (tensor.shape, tensor.dtype) for name, tensor in weights.items()
-    ):
+    alike = set(weights) <= set(own)
+    names = dict(zip(weights, weights if alike else own, strict=False))
+    other = [name for name in names if _form(own[names[name]]) != _form(weights[name])]
+    if alike and other:
+        name, more = other[0], f" (and so of {len(other) - 1} more)" if len(other) > 1 else ""
+        given, wanted = _form(own[name]), _form(weights[name])
+        raise KernelRefused(
+            f"the weight '{name}' of {ENTRY} is {given}, the reference's is {wanted}; make it alike{more}"
+        )
+    if other or len(names) < len(weights):
         given, wanted = ", ".join(own) or "none", ", ".join(weights)
         raise KernelRefused(
             f"the weights of {ENTRY} ({given}) are not the reference's ({wanted}); "
-            "call them alike, or make them in the same order and shape"
+            "call them alike, or make them in the same order, type and shape"
         )
     for name, tensor in weights.items():
         _put(model, names[name], tensor)
+
+
+def _form(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
 
 
 def _put(model: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:

@@ -56,11 +56,12 @@ def audit(
 
 
 def summary(rows: Iterable[Row]) -> dict[str, Any]:
-    """What `audit --json` prints: counts, rejections by kind, rows."""
+    """What `audit --json` prints: level, counts, rejections by kind, rows."""
     rows = list(rows)
     verdicts = Counter(row["verdict"] for row in rows)
     kinds = Counter(row["reason"]["kind"] for row in rows if row["verdict"] == "rejected")
     return {
+        "level": rows[0]["level"] if rows else None,
         "candidates": len(rows),
         "accepted": verdicts["accepted"],
         "rejected": dict(sorted(kinds.items())),
@@ -78,17 +79,23 @@ def _row(
 ) -> Row:
     try:
         if candidate.fault:
-            return _unjudged(candidate, candidate.fault)
+            return _without_judgement(candidate, level, candidate.fault)
         problem = _problem(candidate, problems)
         if isinstance(problem, str):
-            return _unjudged(candidate, problem)
+            return _without_judgement(candidate, level, problem)
         kernel = kernel_for(candidate.kernel, candidate.reference, problem, target)
         key = content_hash([problem.hash, kernel.hash, target.name, level, CONTRACT_VERSION, METHOD_VERSION])
         if key in known:
-            return {**known[key], "name": candidate.name}
-        return {"key": key, **_judged(candidate, problem, kernel, evaluate(problem, kernel, target, level))}
+            return {**known[key], "name": candidate.name, "level": level}
+        evaluation = evaluate(problem, kernel, target, level)
+        return {"key": key, "level": level, **_judged(candidate, problem, kernel, evaluation)}
     except KernelwrightError as error:
-        return _unjudged(candidate, str(error))
+        return _without_judgement(candidate, level, str(error), rejected=_is_syntax(error))
+
+
+def _is_syntax(error: BaseException | None) -> bool:
+    """Whether Python's parser is behind an error: that is the kernel's fault, as a compiler's refusal is."""
+    return isinstance(error, SyntaxError) or (error is not None and _is_syntax(error.__cause__))
 
 
 def _problem(candidate: Candidate, problems: dict[str, Problem | str]) -> Problem | str:
@@ -123,6 +130,7 @@ def _judged(candidate: Candidate, problem: Problem, kernel: Kernel, evaluation: 
         "verdict": "rejected" if verdict is None else verdict.verdict,
         "reason": reason,
         "status": measurement and measurement.status,
+        "status_reason": measurement and measurement.status_reason,
         "speedup": strongest and strongest.ratio,
         "speedup_ci": strongest and list(strongest.ci),
         "over": strongest and strongest.baseline,
@@ -130,8 +138,12 @@ def _judged(candidate: Candidate, problem: Problem, kernel: Kernel, evaluation: 
     }
 
 
-def _unjudged(candidate: Candidate, why: str) -> Row:
-    return {"name": candidate.name, "verdict": "unjudged", "reason": {"message": why}}
+def _without_judgement(candidate: Candidate, level: Level, why: str, *, rejected: bool = False) -> Row:
+    """A row without an evaluation: unjudged, or rejected as what does not build is."""
+    row: Row = {"name": candidate.name, "level": level}
+    if rejected:
+        return {**row, "verdict": "rejected", "reason": {"gate": "build", "kind": "build", "message": why}}
+    return {**row, "verdict": "unjudged", "reason": {"message": why}}
 
 
 def _known(ledger: Ledger | None) -> dict[str, Row]:

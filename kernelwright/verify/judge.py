@@ -66,7 +66,7 @@ def judge(output: Tensor, expected: Expectation) -> Finding:
     else:
         _near(flat, expected, finding)
     if finding.kind is not None:
-        _unwritten(flat, finding)
+        _unwritten(flat, expected, finding)
     return finding
 
 
@@ -108,10 +108,22 @@ def _conclude(sums: _Sums, norm: float, relative: float, expected: Expectation, 
         finding.fail("answer", f"{count} elements are not finite, or finite, where they must not be; {at}")
     kind: ReasonKind = "answer" if relative > WRONG or sums.worst[0] > 1e4 else "precision"
     if not norm <= expected.limit:
-        times = norm / expected.limit if expected.limit else math.inf
-        finding.fail(kind, f"error {relative:.3g} is {times:.3g} times what is allowed; {at}")
+        worst = "" if sums.beyond else "the worst "
+        finding.fail(kind, f"{_too_far(norm, relative, expected.limit)}; {worst}{at}")
     if sums.beyond:
         finding.fail(kind, f"{sums.beyond} elements are beyond tolerance; {at}")
+
+
+def _too_far(norm: float, relative: float, limit: float) -> str:
+    """What a norm above its limit means; it may be no number, and there may be nothing to divide it by."""
+    if not math.isfinite(norm):
+        return "the whole is too far off: its error is too large for float64 to add up"
+    times = f"{norm / limit:.3g} times what is allowed" if limit else "where none is allowed"
+    if not math.isfinite(relative):
+        return (
+            f"the whole is too far off: only zeros are expected, and the error's norm is {norm:.3g}, {times}"
+        )
+    return f"the whole is too far off: its relative error is {relative:.3g}, {times}"
 
 
 def _add_slice(output: Tensor, expected: Expectation, part: slice, sums: _Sums) -> None:
@@ -171,17 +183,31 @@ def _same(a: Tensor, b: Tensor) -> Tensor:
     return (torch.isnan(a) & torch.isnan(b)) | (a == b)
 
 
-def _unwritten(output: Tensor, finding: Finding) -> None:
-    """Say how many elements still hold the poison; all of them: no work was done."""
-    count = sum(
-        int((output[part].view(torch.uint8).view(-1, output.element_size()) == POISON).all(1).sum())
-        for part in slices(output)
-    )
+def _unwritten(output: Tensor, expected: Expectation, finding: Finding) -> None:
+    """Say how many elements still hold the poison; all of them: no work was done.
+
+    Adding to poison gives poison (a NaN), so a kernel that adds to its output looks the same. Nothing is
+    said of some elements where the reference gives such bytes itself, as integers of -1 are.
+    """
+    count = _poisoned(output)
     if count:
         finding.figures["never_written"] = count
-        finding.message += f" ({count} elements hold what lay there before)"
     if count == output.numel():
         finding.kind = "work"
+        finding.message = (
+            f"{finding.name}: the kernel wrote nothing in this call, or only added to what lay there"
+        )
+    elif count and not _poisoned(expected.eager.view(-1)):
+        elements = f"{count} of {output.numel()} elements were not written, or only added to"
+        finding.message = f"{finding.name}: {elements}; {finding.message.removeprefix(f'{finding.name}: ')}"
+
+
+def _poisoned(flat: Tensor) -> int:
+    """How many elements consist of the poison's bytes alone."""
+    size = flat.element_size()
+    return sum(
+        int((flat[part].view(torch.uint8).view(-1, size) == POISON).all(1).sum()) for part in slices(flat)
+    )
 
 
 def _show(index: int, output: Tensor, expected: Expectation, finding: Finding) -> None:

@@ -19,6 +19,19 @@ from kernelwright.verify.slots import require
 ADVERSARIAL = (
     "nonfinite", "signed", "negative", "heavy_tailed", "constant", "huge", "tiny", "offset", "ill_conditioned"
 )  # fmt: skip
+WORDS = {
+    "file": "as the problem's file draws them",
+    "nonfinite": "with NaN and infinities here and there",
+    "signed": "normal numbers of both signs",
+    "negative": "no number above zero",
+    "heavy_tailed": "most small, a few in the thousands",
+    "constant": "one value everywhere",
+    "huge": "near the largest whose square is finite",
+    "tiny": "so small that squares vanish",
+    "offset": "a large mean with a small spread",
+    "ill_conditioned": "neighbours that cancel but for a rest",
+}
+"""What each draw is, for whoever reads that a kernel failed on it."""
 Draws = tuple[tuple[str, int], ...]
 """Names, and how many of each."""
 OWN: dict[Level, Draws] = {
@@ -57,11 +70,22 @@ class NumericGate:
         seen = {f"{draw}-{number}": _judge(case, draw, number) for draw, number in _each(OWN[case.level])}
         seen |= _adversarial(case, seen)
         seen |= _at_other_sizes(case)
-        if not any(":" in name for name in seen):
-            case.not_checked.append("sizes other than the problem's own")
-        if not any(spec.dtype.startswith(("float", "bfloat")) for spec in case.problem.inputs):
-            case.not_checked.append("adversarial values: no input is floating-point")
+        case.not_checked += _left_out(case, seen)
         return passed(self, draws=seen, **_worst(seen))
+
+
+def _left_out(case: Case, seen: dict[str, Any]) -> list[str]:
+    """Sizes and draws that the level, the problem or the kernel's domain left out."""
+    found = []
+    if not any(":" in name for name in seen):
+        found.append("sizes other than the problem's own")
+    elif not SIZED_DRAWS[case.level]:
+        found.append("sizes other than the problem's own, but for one draw at smaller ones")
+    if not any(spec.dtype.startswith(("float", "bfloat")) for spec in case.problem.inputs):
+        return [*found, "adversarial values: no input is floating-point"]
+    given = {name for name, _ in (*OWN[case.level], *ANYWHERE[case.level])}
+    missed = [name for name in ADVERSARIAL if name not in given]
+    return [*found, f"adversarial draws: {', '.join(missed)}"] if missed else found
 
 
 def _each(draws: Draws) -> list[tuple[str, int]]:
@@ -94,7 +118,7 @@ def _judge(case: Case, draw: str, number: int) -> dict[str, Any]:
     slots = case.drawn
     slot = slots.slot(draw, number)
     slots.run(slot)
-    figures = require(slots.findings(slot), draw)
+    figures = require(slots.findings(slot), draw, WORDS[draw])
     if draw not in KEPT:
         slots.drop(slot)
     return _brief(figures)

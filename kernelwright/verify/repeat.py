@@ -63,14 +63,27 @@ def _same_pointer(slots: Slots, sources: tuple[str, str], held: list[list[list[i
     An address may have been used before, and what a kernel kept for it may be right for one of the
     two: the first answer is compared too, unless its bytes are those that were compared already.
     """
-    again, same = slots.again(), []
+    again, same, earlier = slots.again(), [], list(held)
     for source, before in zip(sources, held, strict=True):
         slots.refill(source)
         slots.run(again)
-        same.append(slots.outputs(again) == before)
+        found = slots.outputs(again)
+        same.append(found == before)
         if source == sources[-1] or not same[-1]:
-            require(slots.findings(again, like=source), "same addresses, new contents")
+            _follows(slots, source, replayed=found != before and found in earlier)
+        earlier.append(found)
     return {"deterministic": all(same)}
+
+
+def _follows(slots: Slots, source: str, *, replayed: bool) -> None:
+    """Require that the outputs in `again` belong to the contents of `source`. `replayed`: they are, byte for
+    byte, those of a call with other contents."""
+    try:
+        require(slots.findings(slots.again(), like=source), "same addresses, new contents")
+    except Rejected as wrong:
+        if not replayed:
+            raise
+        raise Rejected(wrong.kind, f"the answer to earlier contents: {wrong}", wrong.evidence) from wrong
 
 
 @contextmanager

@@ -357,10 +357,14 @@ class Slots:
             raise our_error(error, "comparing outputs") from error
 
 
-def require(rows: Sequence[dict[str, Any]], draw: str) -> dict[str, Any]:
-    """Figures of the worst row; `Rejected` by the first row that is not within the contract."""
+def require(rows: Sequence[dict[str, Any]], draw: str, words: str = "") -> dict[str, Any]:
+    """Figures of the worst row; `Rejected` by the first row that is not within the contract.
+
+    `words` say what the draw is, for a message.
+    """
     for row in rows:
         if row["kind"] is not None:
-            raise Rejected(row["kind"], f"{row['message']} (draw: {draw})", {"draw": draw, **row["figures"]})
+            said = f"{row['message']} (draw: {', '.join(filter(None, (draw, words)))})"
+            raise Rejected(row["kind"], said, {"draw": draw, **row["figures"]})
     worst = max(rows, key=lambda row: row["figures"].get("share_of_limit") or 0.0, default=None)
     return {} if worst is None else dict(worst["figures"])

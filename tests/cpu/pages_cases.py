@@ -11,7 +11,7 @@ from kernelwright.core.measurement import Measurement, Speedup, Timing
 from kernelwright.core.problem import Axis, Entry, Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
-from kernelwright.core.verdict import GateResult, Verdict
+from kernelwright.core.verdict import GateResult, Level, Verdict
 
 CPU = Target.parse("cpu")
 MISMATCH = {"where": [2, 5], "actual": 0.4000000059604645, "expected": 0.0, "eager": 0.0, "draw": "file"}
@@ -21,7 +21,9 @@ DRAWS = {
 }
 
 
-def judged(text: str = "text", *, accepted: bool = True, workload: str | None = None) -> Judged:
+def judged(
+    text: str = "text", *, accepted: bool = True, workload: str | None = None, level: Level = "full"
+) -> Judged:
     """A judgement in which all text of others is `text`."""
     problem = Problem(
         name=text, source=text, normalized=text, axes=(Axis(name="rows", size=8),),
@@ -29,14 +31,14 @@ def judged(text: str = "text", *, accepted: bool = True, workload: str | None = 
     )  # fmt: skip
     kernel = Kernel(name=text, problem="0" * 32, language="python", sources=(Source(path="k.py", text=text),))
     evaluation = Evaluation(
-        problem=problem.hash, kernel=kernel.hash, target=CPU, verdict=_verdict(text, accepted),
+        problem=problem.hash, kernel=kernel.hash, target=CPU, verdict=_verdict(text, accepted, level),
         build=Build(kernel=kernel.hash, target=CPU, status="built", log=text, tool=text),
         measurement=_measurement(text) if accepted else None,
     )  # fmt: skip
-    return Judged(problem, kernel, evaluation, workload, (text,))
+    return Judged(problem, kernel, evaluation, workload, (text,), {"cpu": text, "versions": {"torch": text}})
 
 
-def _verdict(text: str, accepted: bool) -> Verdict:
+def _verdict(text: str, accepted: bool, level: Level) -> Verdict:
     gates = [
         GateResult(name="form", status="pass", kind="contract", evidence={"trust": "open", "said": text}),
         GateResult(
@@ -45,7 +47,7 @@ def _verdict(text: str, accepted: bool) -> Verdict:
         ),
         GateResult(name="floor", status="skipped", kind="floor", message=text),
     ]  # fmt: skip
-    return Verdict.of(gates, "full", 2, [text, "timed: not reached", "repeat: not reached"])
+    return Verdict.of(gates, level, 2, [text, "timed: not reached", "repeat: not reached"])
 
 
 def _measurement(text: str) -> Measurement:
@@ -61,16 +63,18 @@ def _measurement(text: str) -> Measurement:
     )  # fmt: skip
 
 
-def audit_summary(text: str = "text", kind: str = "answer") -> dict[str, Any]:
+def audit_summary(text: str = "text", kind: str = "answer", level: str = "full") -> dict[str, Any]:
     """What `audit --json` prints of three candidates, in which all text of others is `text`."""
     rows = [
         {"name": text, "problem": text, "kernel": "0" * 32, "verdict": "accepted", "reason": None,
-         "status": "won", "speedup": 1.6, "speedup_ci": [1.5, 1.7], "over": text, "not_checked": [text]},
+         "status": "won", "status_reason": text, "speedup": 1.6, "speedup_ci": [1.5, 1.7], "over": text,
+         "not_checked": [text]},
         {"name": text, "verdict": "rejected", "reason": {"gate": "numeric", "kind": kind, "message": text},
          "status": None, "speedup": None, "speedup_ci": None, "over": None, "not_checked": []},
         {"name": text, "verdict": "unjudged", "reason": {"message": text}},
     ]  # fmt: skip
-    return {"candidates": 3, "accepted": 1, "rejected": {kind: 1}, "unjudged": 1, "rows": rows}
+    counts = {"candidates": 3, "accepted": 1, "rejected": {kind: 1}, "unjudged": 1}
+    return {"level": level, **counts, "rows": rows}
 
 
 class Outline(HTMLParser):

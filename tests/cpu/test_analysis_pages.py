@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from pages_cases import MISMATCH, Outline, audit_summary, judged
 
 from kernelwright.analysis.audit_page import audit_page
-from kernelwright.analysis.evidence import flat, text_of
+from kernelwright.analysis.evidence import evidence, flat, text_of
 from kernelwright.analysis.page import time_text, write_page
 from kernelwright.analysis.timing_chart import MOST_POINTS, WIDTH, timing_chart
 from kernelwright.analysis.verdict_page import verdict_page
 from kernelwright.cli import root
 from kernelwright.core.errors import UsageError
 from kernelwright.core.measurement import Measurement, Timing
+from kernelwright.core.verdict import GateResult, Level
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 HOSTILE = [
@@ -107,6 +108,39 @@ def test_what_an_engineer_looks_for_is_there() -> None:
     assert ("details", "open") in outline.elements, "the gate that failed is open"
     for words in ("Rejected", "By gate", "[2, 5]", repr(MISMATCH["actual"]), "float64 says"):
         assert any(words in text for text in outline.texts), words
+
+
+@pytest.mark.parametrize("level", ["quick", "full", "paranoid"])
+def test_every_page_names_the_level_and_only_a_whole_look_says_right(level: Level) -> None:
+    for page in (verdict_page([judged(level=level)]), audit_page(audit_summary(level=level), "kernels")):
+        words = " ".join(" ".join(Outline(page).texts).split())
+        assert f"judged at level {level}" in words
+        assert ("nothing wrong where it looked" in words) == (level == "quick")
+        assert bool(re.search(r"\bright\b", words, re.IGNORECASE)) == (level != "quick")
+
+
+def test_a_page_without_times_has_machine_and_versions_too() -> None:
+    assert "versions torch" in " ".join(Outline(verdict_page([judged(accepted=False)])).texts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "beyond"),
+    [
+        ({}, True),
+        ({"wrong_elements": 3}, True),
+        ({"beyond_tolerance": 0, "not_finite_wrongly": 2}, True),
+        ({"beyond_tolerance": 1, "not_finite_wrongly": 0}, True),
+        ({"beyond_tolerance": 0, "not_finite_wrongly": 0}, False),
+    ],
+)
+def test_a_value_is_called_wrong_only_where_it_is(counts: dict[str, int], beyond: bool) -> None:
+    gate = GateResult(name="numeric", status="fail", kind="precision", evidence={**MISMATCH, **counts})
+    assert evidence(gate).beyond == beyond
+
+
+def test_the_kind_of_a_failure_stands_only_where_one_is() -> None:
+    assert "of kind" not in verdict_page([judged()])
+    assert "a failure of kind answer" in verdict_page([judged(accepted=False)])
 
 
 def test_totals_come_before_rows_and_every_row_has_its_filter() -> None:

@@ -11,6 +11,7 @@ import pytest
 from bad_input_run import call
 from exchange_cases import DEFINITION, SOLUTION, WORKLOAD, write_json
 
+from kernelwright.cli.table import print_audit
 from kernelwright.core.errors import UsageError
 from kernelwright.core.target import Target
 from kernelwright.measure.baselines import BASELINES
@@ -48,6 +49,7 @@ def test_rows_and_counts(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert document["rejected"] == {"answer": 1}
     assert "no function of the form" in heard[0]["reason"]["message"]
     assert heard[2]["trust"] == "open" and heard[3]["speedup"] > 0
+    assert {row["level"] for row in (document, *heard)} == {"quick"} and "status_reason" in heard[3]
     assert json.loads(json.dumps(document)) == document
 
     def never(*_: Any, **__: Any) -> None:
@@ -90,6 +92,25 @@ def test_a_reference_that_does_not_load_is_said_once_for_each_of_its_kernels(tmp
     assert all("has no 'Model'" in row["reason"]["message"] for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict", "kinds"),
+    [
+        ("def kernel(x:\n", "rejected", {"build"}),
+        ("class ModelNew(torch.nn.Module):\n    def forward(self, x) return x\n", "rejected", {"build"}),
+        ("class ModelNew(nn.Module):\n    pass\n", "rejected", {"build", "safety", "contract"}),
+        ("import torch\n", "unjudged", {None}),
+    ],
+    ids=["bracket", "colon", "name", "no entry"],
+)
+def test_a_kernel_that_is_no_python_is_rejected(
+    text: str, verdict: str, kinds: set[str | None], folder: Path
+) -> None:
+    path = folder / "rms" / "broken.py"
+    path.write_text(text)
+    (row,) = audit([Candidate("broken", str(folder / "rms" / "reference.py"), path)], CPU, "quick")
+    assert row["verdict"] == verdict and row["reason"].get("kind") in kinds, row["reason"]
+
+
 def test_solutions_of_either_layout_are_judged_at_each_workload(tmp_path: Path) -> None:
     lines = [WORKLOAD, {**WORKLOAD, "uuid": "w-2", "axes": {"rows": 40}}]
     broken = {**SOLUTION, "sources": [{"path": "kernel.py", "content": "def run(:\n"}]}
@@ -121,6 +142,17 @@ def test_solutions_of_either_layout_are_judged_at_each_workload(tmp_path: Path) 
     assert len({row["key"] for row in rows[:3]}) == 2, "the same at the same workload"
     assert "not a solution" in rows[3]["reason"]["message"]
     assert "no definition 'other' in the folder" in rows[4]["reason"]["message"]
+
+
+def test_a_table_names_the_level_and_why_a_time_is_unresolved(capsys: pytest.CaptureFixture[str]) -> None:
+    judged = {"name": "k", "level": "quick", "verdict": "accepted", "reason": None, "status": "unresolved"}
+    rows = [{**judged, "status_reason": "shorter than the clock tells"}]
+    print_audit(
+        summary([*rows, {"name": "f", "level": "quick", "verdict": "unjudged", "reason": {"message": "m"}}])
+    )
+    said = " ".join(capsys.readouterr().out.split())
+    assert "unresolved: shorter than the clock tells" in said
+    assert "2 candidates: 1 accepted at quick, 0 rejected, 1 could not be judged" in said
 
 
 def test_the_page_of_an_audit_holds_its_rows(tmp_path: Path) -> None:
