@@ -1,4 +1,4 @@
-# rejected (precision): the product in bfloat16, by a switch
+# rejected (precision, answer): the product in bfloat16, by a switch
 # problem: linear_relu
 import torch
 import torch.nn as nn
