@@ -195,17 +195,24 @@ class Slots:
         made: dict[str, Any] = self._compare(
             "freshen", _FRESH, slot=name, seed=seed, pieces=1, nbytes=64, how="one"
         )
-        if not made["at"]:
-            return made
         try:
+            if not made["at"]:
+                return made
             self._inspect("touch", _STIR, slot=name, seed=seed)
             self.run(name)
             self.bench.handover(name)
             found: dict[str, Any] = self._compare("compare_touched", _FRESH, slot=name)
         finally:
             self._reference_call("calm", _FRESH, {"slot": name})
-        self._inspect("settle", _STIR, slot=name)
+            self._settle(name)
         return found
+
+    def _settle(self, name: str) -> None:
+        """Contents of a slot as they were drawn, in the candidate's process."""
+        try:
+            self.bench.candidate.call(_STIR + "settle", timeout_s=PATIENT_S, slot=name)
+        except WorkerFailure:
+            self.bench.candidate.stop()  # a new one draws for itself
 
     def compare_fresh(self, name: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
         """Compare bytes of timed outputs with what a slot's contents give; counts of compared and wrong."""

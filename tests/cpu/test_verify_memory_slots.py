@@ -45,7 +45,7 @@ class OneProcess:
         self.state: dict[str, Any] = {}
         noun = {"problem": problem.model_dump(mode="json"), "workload": problem.base.model_dump(mode="json")}
         ops.open_problem(self.state, device="cpu", weights_seed=0, threads=1, **noun)
-        self.candidate = SimpleNamespace(call=self._inspect)
+        self.candidate = SimpleNamespace(call=self._inspect, pid=1)
         self.reference = SimpleNamespace(call=lambda name, **_: [])
         self.most = 0
 
