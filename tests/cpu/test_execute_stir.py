@@ -129,7 +129,7 @@ def test_settling_a_slot_that_is_not_there_is_nothing(tmp_path: Path) -> None:
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.booleans(), st.integers(2, 2**48)), min_size=1, max_size=5))
+@given(st.lists(st.tuples(st.booleans(), st.integers(2, 2**31)), min_size=1, max_size=5))
 def test_draws_and_changes_in_any_order_are_undone(
     added: dict[str, Any], steps: list[tuple[bool, int]]
 ) -> None:
@@ -138,7 +138,7 @@ def test_draws_and_changes_in_any_order_are_undone(
     for whole, seed in steps:
         assert (draw_anew if whole else stir)(added, slot="a", seed=seed)
         changed = [(now != was).sum() for now, was in zip(held(added), first, strict=True)]
-        assert all(count > 50 if whole else 0 < count <= CHANGED for count in changed)
+        assert all(count > 30 if whole else 0 < count <= CHANGED for count in changed)
     settle(added, slot="a")
     assert all(torch.equal(now, was) for now, was in zip(held(added), first, strict=True))
 
