@@ -56,13 +56,12 @@ def draw_anew(state: dict[str, Any], *, slot: str, seed: int) -> bool:
     """Contents of the slot's draw from another seed, in the same memory. False where that cannot be."""
     bench = bench_state(state)
     place = bench.slot(slot)
-    _put_back(bench, place)
     if not _all(bench, place):
         return False
     found = bench.reference.draw(seed, place.draw)
     if not alike(place.args, found):
         return False
-    place.anew = True
+    place.stirred, place.anew = [], True  # nothing is put back first: all of it is written over
     refill(place.args, found)
     return True
 

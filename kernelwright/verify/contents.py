@@ -1,6 +1,6 @@
 """How a timed call gets contents that it has not met before: some elements, or all of them.
 
-`Touched`: a few elements, written from outside when the clock has started, and taken back after it has
+`Stirred`: a few elements, written from outside when the clock has started, and taken back after it has
 stopped. Nothing of a candidate can look at them beforehand, and the process is not disturbed.
 
 `Whole`: everything, drawn anew. That takes too long to be done under the clock, so the process is held
@@ -38,7 +38,7 @@ class Contents(Protocol):
         """Whether the worker's inputs still are what it was given."""
 
 
-class Touched:
+class Stirred:
     """Some elements take other values under the clock."""
 
     def __init__(self, inputs: dict[int, Inputs], changes: list[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from kernelwright.execute.reports import Position
 from kernelwright.measure.witness import PIECE_BYTES, Sample, Witness
 from kernelwright.sandbox import Worker
-from kernelwright.verify.contents import Contents, Flush, Touched, Whole
+from kernelwright.verify.contents import Contents, Flush, Stirred, Whole
 from kernelwright.verify.slots import Slots
 
 MOVED = 3
@@ -91,7 +91,7 @@ class FreshContents(Witness):
             return None
         if found["whole"]:
             return Whole(self._slots.bench.reference, found["own"], found["inputs"])
-        return Touched(found["inputs"], found["changes"])
+        return Stirred(found["inputs"], found["changes"])
 
     def _compare(self) -> None:
         """Samples of the round before, while its contents stand."""
