@@ -37,6 +37,7 @@ from kernelwright.measure.environment import environment
 from kernelwright.propose.proposals import Proposals
 from kernelwright.search.ahead import Ahead
 from kernelwright.search.campaign import open_proposals
+from kernelwright.verify.provenance import read_ahead
 from kernelwright.verify.slots import Slots
 
 CUDA = Target.parse("cuda")
@@ -75,7 +76,7 @@ def judged(problem: Problem, proposals: Proposals, count: int) -> dict[str, Any]
     taken: dict[str, list[Evaluation]] = defaultdict(list)
     seconds: dict[str, list[float]] = defaultdict(list)
     waited, best = 0.0, None
-    with Bench.open(problem, target=CUDA) as bench, Ahead(lambda one: build(one, CUDA), cores) as ahead:
+    with Bench.open(problem, target=CUDA) as bench, Ahead(lambda one: read_ahead(build(one, CUDA)), cores) as ahead:
         slots = _warm(bench, proposals)
         kernels = list(islice(several(proposals), count))
         ahead.begin(kernels)

@@ -66,15 +66,14 @@ class Session:
         """Make all baselines that can be made, and rank them in a quick pass.
 
         Ceilings are measured here, where they are not kept yet, and what is expected of the shared draws is
-        made (on CUDA each when it is wanted, because memory is short), so that no search waits for them.
+        made, so that no search waits for them.
         """
         slots = Slots(bench)
         on_stage("measuring what this machine can do")
         ceilings(bench.target, worker=bench.reference)
         ranked = _ranked(bench, slots, prestarted, on_stage)
-        if bench.device == "cpu":
-            on_stage("computing what is right in float64")
-            slots.expect()
+        on_stage("computing what is right in float64")
+        slots.expect()
         return cls(bench.problem, bench.target, slots, ranked, frozen_weights, prestarted)
 
     @property

@@ -5,7 +5,7 @@
 Makes the expectation of a slot's draw (oracle, eager, perturbed oracle) once, keeps it, and compares
 the outputs that were handed over. No candidate's code runs in this process, and no candidate's context
 can address what is kept here. Every function takes the process's `state` first and returns JSON. On a
-GPU, where one expectation may take a tenth of the memory, only those that leave room are kept.
+GPU, where one expectation may take a quarter of the memory, as many are kept as leave room for the rest.
 
 Not covered: drawing, running and handing over (`execute.ops`).
 """
@@ -13,6 +13,7 @@ Not covered: drawing, running and handing over (`execute.ops`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -21,19 +22,22 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import ProblemError
 from kernelwright.core.expr import evaluate
-from kernelwright.execute.sizes import is_large
+from kernelwright.execute.sizes import is_large, problem_bytes
 from kernelwright.execute.state import BenchState, bench_state
 from kernelwright.graph.capture import capture
 from kernelwright.graph.oracle import oracle, retyped_module
 from kernelwright.verify.bounds import Counts
 from kernelwright.verify.counts import operation_counts
-from kernelwright.verify.expectation import Expectation, expect
+from kernelwright.verify.expectation import Expectation, expect, tolerance_type
 from kernelwright.verify.judge import Finding, judge, plain
 from kernelwright.verify.rows import independent_rows
 from kernelwright.verify.truth import Yardstick, seeded, truth
 
-ONE_KEPT, ALL_KEPT = 0.0625, 0.25
-"""Shares of a GPU's memory that one expectation, and all together, may take for long."""
+KEPT, TAKEN = 0.5, 0.85
+"""Shares of a GPU's memory that expectations may take, and that may be taken in all."""
+BESIDE = 3
+"""How many times a problem's tensors others hold beside: inputs, outputs of two calls, what eager makes on
+its way."""
 UNCAPTURED = Counts(reduction=1, roundings=64)
 """Counts of a reference that cannot be captured: eager's own error has to carry the bound."""
 
@@ -84,30 +88,50 @@ def expectations(state: dict[str, Any], slot: str) -> list[Expectation]:
     if place.expected is not None:
         kept: list[Expectation] = place.expected
         return kept
-    large = is_large(bench.problem, bench.workload)
-    if large:  # one at a time, and the last one stays
+    if not _room_for_one_more(bench):
         forget(state)
-    made = _expect(state, place.args)
-    others = [each for other in bench.slots.values() for each in other.expected or ()]
-    if bench.device == "cpu" or large or _room_for(made, others):
-        place.expected = made
-    if bench.device == "cuda" or large:
+    place.expected = made = _expect_or_make_room(state, place.args)
+    if bench.device == "cuda" or is_large(bench.problem, bench.workload):
         place.rest()
     if bench.device == "cuda":
         torch.cuda.empty_cache()
     return made
 
 
-def _room_for(made: list[Expectation], others: list[Expectation]) -> bool:
-    """Whether a GPU's memory still has room for the work on other draws if these are kept too."""
-    total = torch.cuda.get_device_properties(0).total_memory
-    own, kept = _nbytes(made), _nbytes(others)
-    return own <= ONE_KEPT * total and own + kept <= ALL_KEPT * total
+def _room_for_one_more(bench: BenchState) -> bool:
+    """Whether what is expected of one more draw fits beside what is kept, and leaves others their room."""
+    if bench.device == "cpu":
+        return not is_large(bench.problem, bench.workload)
+    free, total = torch.cuda.mem_get_info()
+    kept = sum(_nbytes(each) for slot in bench.slots.values() for each in slot.expected or ())
+    wanted = sum(_expected_bytes(dtype, shape) for _, dtype, shape in bench.results())
+    tensors = problem_bytes(bench.problem, bench.workload)
+    return (
+        kept + wanted <= KEPT * total
+        and kept + wanted + BESIDE * tensors <= TAKEN * total
+        and wanted + tensors <= free
+    )
 
 
-def _nbytes(expectations: list[Expectation]) -> int:
-    tensors = [tensor for each in expectations for tensor in (each.eager, each.oracle, each.tolerance)]
+def _expected_bytes(dtype: torch.dtype, shape: Sequence[int]) -> int:
+    """Bytes of one `Expectation` with a result of this form."""
+    kept = (dtype, torch.float64, tolerance_type(dtype)) if dtype.is_floating_point else (dtype, dtype)
+    return prod(shape) * sum(each.itemsize for each in kept)
+
+
+def _nbytes(expectation: Expectation) -> int:
+    tensors = (expectation.eager, expectation.oracle, expectation.tolerance)
     return sum(tensor.nbytes for tensor in tensors if tensor is not None)
+
+
+def _expect_or_make_room(state: dict[str, Any], args: list[Any]) -> list[Expectation]:
+    """What is expected; a second time, with nothing else kept, where memory runs out."""
+    try:
+        return _expect(state, args)
+    except torch.OutOfMemoryError:
+        forget(state)
+    torch.cuda.empty_cache()
+    return _expect(state, args)
 
 
 def _expect(state: dict[str, Any], args: list[Any]) -> list[Expectation]:

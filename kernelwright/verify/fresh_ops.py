@@ -24,7 +24,7 @@ from kernelwright.execute.sizes import is_large
 from kernelwright.execute.state import BenchState, bench_state
 from kernelwright.execute.stir import addresses, changes, draw_anew, settle, stir, touch
 from kernelwright.verify.compare import expectations, outputs_follow_state
-from kernelwright.verify.expectation import Expectation, cut
+from kernelwright.verify.expectation import Expectation, cut, slices
 from kernelwright.verify.judge import judge
 from kernelwright.verify.truth import seeded
 
@@ -100,7 +100,7 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
         else:
             first = sample["first"] // piece.eager.element_size()
             largest = kept[number].largest if anew else None
-            wrong += _stale(data, fresh[number][first : first + data.numel()], piece, largest)
+            wrong += _far(data, fresh[number][first : first + data.numel()], piece, largest) > 0
     return {"compared": len(samples), "wrong": wrong}
 
 
@@ -109,7 +109,7 @@ def compare_touched(state: dict[str, Any], *, slot: str) -> dict[str, Any]:
     kept, fresh = expectations(state, slot), state["fresh"]
     outputs = bench_state(state).slot(slot).outputs
     wrong = [
-        int((~_near(output.detach().contiguous().view(-1), now, was, None)).sum())
+        _far(output.detach().contiguous().view(-1), now, was, None)
         for output, now, was in zip(outputs, fresh, kept, strict=False)
     ]
     return {"wrong": sum(wrong), "elements": sum(now.numel() for now in fresh)}
@@ -191,21 +191,28 @@ def _around(number: int, place: int, output: Expectation, nbytes: int) -> Positi
     return number, first * item, size * item
 
 
-def _stale(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> bool:
-    """Whether any element is neither near eager's nor as little finite."""
-    return not bool(_near(data, now, was, largest).all())
-
-
-def _near(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> Tensor:
-    """Which elements are near eager's, or as little finite."""
+def _far(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> int:
+    """How many elements are neither near eager's nor as little finite; slice by slice, as in `judge`."""
+    eager = was.eager.view(-1)
     if was.tolerance is None:
-        return data == now
-    given, new, old = data.double(), now.double(), was.eager.view(-1).double()
-    limit = NEAR * was.tolerance.view(-1).double() + OLD * (new - old).abs()
+        return int((data != now).sum())
+    tolerance, count = was.tolerance.view(-1), 0
+    for part in slices(data):
+        near = _near(data[part], now[part], eager[part], tolerance[part], largest)
+        count += int((~near).sum())
+    return count
+
+
+def _near(
+    data: Tensor, now: Tensor, was: Tensor, tolerance: Tensor, largest: tuple[float, float] | None
+) -> Tensor:
+    """Which elements are near eager's, or as little finite."""
+    given, new, old = data.double(), now.double(), was.double()
+    limit = NEAR * tolerance.double() + OLD * (new - old).abs()
     if largest is not None:
-        tolerance, magnitude = largest
+        most, magnitude = largest
         grown = (new.abs() / max(magnitude, 1e-300)).clamp(min=1)  # a new value may be larger than any before
-        limit = torch.minimum(limit, NEAR * tolerance * grown)
+        limit = torch.minimum(limit, NEAR * most * grown)
     alike = (given == new) | (torch.isnan(given) & torch.isnan(new))
     near = (given - new).abs() <= limit
     return alike | near | ~torch.isfinite(limit)

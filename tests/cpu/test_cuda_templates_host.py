@@ -123,6 +123,10 @@ CASES = [
     Case("column", samples.reduction((2, 512, 67), (1,), "mean", "bfloat16"), SMALL),
     Case("column", samples.reduction((256, 75), (0,), "mean"), {"regroup": 1, "vector": 4, **SMALL}),
     Case("pointwise", samples.shifted(1024, 3), {"vector": 4, "unroll": 1, "threads": 64}),
+    # Chains of thousands in one thread.
+    Case("column", samples.reduction((4096, 33), (0,)), {"down": 1, "unroll": 1, "regroup": 1, **SMALL}),
+    Case("row", samples.reduction((700, 5000), (1,), "mean"), {"team": "lanes2", "unroll": 1, **SMALL}),
+    Case("channel", samples.reduction((1, 70000), (1,)), {"threads": 64, "parts": 1, "unroll": 1}),
 ]  # fmt: skip
 RINGS = [at for at, case in enumerate(CASES) if case.changes.get("stages") and case.template == "row"]
 GRID_RING = next(at for at in RINGS if CASES[at].shared_kib < 16 and CASES[at].region.name == "layernorm")
@@ -194,6 +198,38 @@ def test_maximum_propagates_nan(library: c.CDLL) -> None:
     memory.get("x")[5] = torch.nan
     results(library, CASES[at], f"k{at}", memory)
     assert torch.isnan(memory.get("out")[0]) and not torch.isnan(memory.get("out")[1:]).any()
+
+
+LONG = range(len(CASES) - 3, len(CASES))
+
+
+@pytest.mark.parametrize("at", LONG, ids=lambda at: CASES[at].label)
+@pytest.mark.parametrize("value", [0.1, -1686.2903, 3e-41, 1e30])
+def test_a_long_sum_of_one_value_is_exact_to_a_few_roundoffs(library: c.CDLL, at: int, value: float) -> None:
+    """Every addition rounds the same way: a plain chain drifts away by its length."""
+    memory = drawn(CASES[at].region, at)
+    memory.get("x").fill_(value)
+    before = {name: memory.get(name).clone() for name in host.buffer_sizes(CASES[at].region)}
+    results(library, CASES[at], f"k{at}", memory)
+    expected = host.compute(CASES[at].region, before)["out"]
+    error = (memory.get("out").double() - expected).abs()
+    assert bool((error <= 4 * 2.0**-24 * expected.abs() + 1e-44).all())
+
+
+@pytest.mark.parametrize("at", LONG, ids=lambda at: CASES[at].label)
+@pytest.mark.parametrize(
+    "values", [(torch.inf, 1.0), (torch.nan, 1.0), (torch.inf, -torch.inf), (3e38, 3e38)]
+)
+def test_a_sum_that_is_not_finite_is_so(library: c.CDLL, at: int, values: tuple[float, float]) -> None:
+    region = CASES[at].region
+    memory = drawn(region, at)
+    whole = memory.get("x").fill_(1.0).view([dim.extent for dim in region.dims])
+    together = whole[:, 0] if 0 in region.reduced else whole[0]
+    together[0], together[len(together) // 2] = values
+    results(library, CASES[at], f"k{at}", memory)
+    found = memory.get("out")
+    torch.testing.assert_close(found[0], torch.tensor(values).sum(), equal_nan=True)
+    assert bool(torch.isfinite(found[1:]).all())
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e5])

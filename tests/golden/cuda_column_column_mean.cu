@@ -1,5 +1,5 @@
 struct r0_pass1 {
-  kw_sum<float> f1;
+  kw_long_sum<float> f1;
   __device__ __forceinline__ void clear() { f1.clear(); }
   __device__ __forceinline__ void merge(const r0_pass1& other) { f1.merge(other.f1); }
 };
@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(256) r0_fold1(const float* __restri
   const unsigned wanted = (unsigned)(blockIdx.x % (gridDim.x / 8)) * 32 + tx;
   const bool live = wanted < (8192 / 4);
   const unsigned k = (live ? wanted : (8192 / 4) - 1) * 4;
-  __shared__ __align__(16) unsigned char tile[4096];
+  __shared__ __align__(16) unsigned char tile[8192];
   r0_pass1 part1[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) part1[e].clear();
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
   }
   float n1[4];
 #pragma unroll
-  for (int e = 0; e < 4; ++e) n1[e] = part1[e].f1.value;
+  for (int e = 0; e < 4; ++e) n1[e] = part1[e].f1.total();
   {
 #pragma unroll
     for (int u = 0; u < 1; ++u) {

@@ -1,5 +1,5 @@
 struct r0_pass1 {
-  kw_sum<float> f3;
+  kw_long_sum<float> f3;
   __device__ __forceinline__ void clear() { f3.clear(); }
   __device__ __forceinline__ void merge(const r0_pass1& other) { f3.merge(other.f3); }
 };
@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
   const unsigned k = (live ? wanted : (29360128 / 4) - 1) * 4;
   const unsigned i1 = k % 262144;
   const unsigned i0 = (k / 262144);
-  __shared__ __align__(16) unsigned char tile[4096];
+  __shared__ __align__(16) unsigned char tile[8192];
   extern __shared__ __align__(16) unsigned char r0_shared[];
   kw_vec<float, 4>* const h0 = reinterpret_cast<kw_vec<float, 4>*>(r0_shared + 0) + threadIdx.x;
 #pragma unroll
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(256) r0(const float* __restrict__ p
   }
   float n3[4];
 #pragma unroll
-  for (int e = 0; e < 4; ++e) n3[e] = part1[e].f3.value;
+  for (int e = 0; e < 4; ++e) n3[e] = part1[e].f3.total();
   float n5[4];
   float n7[4];
   float n8[4];

@@ -14,7 +14,8 @@ from kernelwright.graph.loops import Apply, Const, Load, Reduce, Region, SizeOf,
 from kernelwright.propose.templates.cuda.emit import closure, ctype_of
 
 _STATE = {"sum": "kw_sum", "prod": "kw_prod", "max": "kw_max", "min": "kw_min"}
-STATE_WORDS = {"kw_moments": 3, "kw_softsum": 2}
+_FLOATING = ("float", "double")
+STATE_WORDS = {"kw_moments": 3, "kw_softsum": 2, "kw_long_sum": 2}
 """How many values of its type a state keeps; 1 where it is not listed."""
 
 
@@ -70,6 +71,8 @@ class Schedule:
         assert isinstance(node, Reduce)
         ctype = ctype_of(self.region, at)
         if at not in self._partner:
+            if node.op == "sum" and ctype in _FLOATING:
+                return Fold(node.arg, f"kw_long_sum<{ctype}>", ((at, "total()"),))
             return Fold(node.arg, f"{_STATE[node.op]}<{ctype}>", ((at, "value"),))
         later = self._partner[at]
         if node.op == "max":
@@ -176,7 +179,7 @@ def _first_of_variance(region: Region, later: int) -> int | None:
 
 def _one_float(region: Region, later: int, arg: int) -> bool:
     """Whether both nodes are computed in the same floating type."""
-    return ctype_of(region, later) == ctype_of(region, arg) and ctype_of(region, arg) in ("float", "double")
+    return ctype_of(region, later) == ctype_of(region, arg) and ctype_of(region, arg) in _FLOATING
 
 
 def _is_square(region: Region, node: Apply) -> bool:

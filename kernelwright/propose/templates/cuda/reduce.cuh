@@ -44,6 +44,26 @@ KW_FOLD(kw_prod, kw_times, T(1))
 KW_FOLD(kw_max, kw_larger, kw_limits<T>::least())
 KW_FOLD(kw_min, kw_smaller, kw_limits<T>::greatest())
 
+// A sum that keeps what each addition to it rounds away (TwoSum of Knuth, The Art of Computer Programming,
+// vol. 2, section 4.2.2): a chain of thousands, one value in all of them, is as good as a short one. What is
+// lost is no number where the sum is not finite, and then counts for nothing.
+template <class T> struct kw_long_sum {
+  T value, lost;
+  __device__ __forceinline__ void clear() { value = lost = T(0); }
+  __device__ __forceinline__ void take(T x) {
+    T sum = value + x;
+    T part = sum - value;
+    lost += (value - (sum - part)) + (x - part);
+    value = sum;
+  }
+  template <int N> __device__ __forceinline__ void add(const T* x) { take(kw_tree<kw_plus, N>::of(x)); }
+  __device__ __forceinline__ void merge(const kw_long_sum& other) {
+    take(other.value);
+    lost += other.lost;
+  }
+  __device__ __forceinline__ T total() const { return value - value == T(0) ? value + lost : value; }
+};
+
 // Count, mean and sum of squared differences from the mean. N values are folded exactly as two passes
 // over them would, then merged by the pairwise update of Chan, Golub and LeVeque (1979).
 template <class T> struct kw_moments {

@@ -22,7 +22,8 @@ extern "C" __global__ void rms_relu(const float *x, const float *weight, float *
         for (int part = 2; part >= 0; --part)
             for (int i = 0; i < 4; ++i) {
                 parts[part][i] = __float_as_uint(rest[i]) & 0xffffe000;
-                rest[i] -= __uint_as_float(parts[part][i]);
+                // What is not finite is all in its first part: infinity less itself would be no number.
+                rest[i] = isfinite(rest[i]) ? rest[i] - __uint_as_float(parts[part][i]) : 0.0f;
             }
         for (int part = 0; part < 3; ++part)
             asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
