@@ -76,7 +76,10 @@ def judged(problem: Problem, proposals: Proposals, count: int) -> dict[str, Any]
     taken: dict[str, list[Evaluation]] = defaultdict(list)
     seconds: dict[str, list[float]] = defaultdict(list)
     waited, best = 0.0, None
-    with Bench.open(problem, target=CUDA) as bench, Ahead(lambda one: read_ahead(build(one, CUDA)), cores) as ahead:
+    with (
+        Bench.open(problem, target=CUDA) as bench,
+        Ahead(lambda one: read_ahead(build(one, CUDA)), cores) as ahead,
+    ):
         slots = _warm(bench, proposals)
         kernels = list(islice(several(proposals), count))
         ahead.begin(kernels)

@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kernelwright.evaluate import evaluate
+    from kernelwright.integrate import optimize_model
     from kernelwright.load import load
     from kernelwright.optimize import diagnose, optimize
     from kernelwright.problems import load_problem
@@ -28,9 +29,10 @@ _LAZY = {
     "load": "kernelwright.load",
     "load_problem": "kernelwright.problems",
     "optimize": "kernelwright.optimize",
+    "optimize_model": "kernelwright.integrate",
 }
 
-__all__ = ["__version__", "diagnose", "evaluate", "load", "load_problem", "optimize"]
+__all__ = ["__version__", "diagnose", "evaluate", "load", "load_problem", "optimize", "optimize_model"]
 
 
 class _Package(ModuleType):

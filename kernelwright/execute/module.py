@@ -11,7 +11,6 @@ Not covered: weights that are written through `.data` or shared memory, which to
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem
 from kernelwright.execute.contract import axes_of, split_arguments
 from kernelwright.execute.likeness import Watch, likeness
+from kernelwright.execute.positional import positional
 from kernelwright.execute.reports import KernelFault, KernelRefused, PlanRefused
 from kernelwright.execute.runner import Runner
 from kernelwright.graph.capture import input_names, module_tensors
@@ -69,6 +69,7 @@ class KernelModule(torch.nn.Module):
         """Calls that the kernel answered."""
         self.passed_on: Counter[str] = Counter()
         """Calls that the original answered, by reason."""
+        self._instead: Callable[..., Any] | None = None
         mode = problem.mode == "train"
         self._likeness = likeness(original, None if self.training == mode else mode)
         self._forget()
@@ -90,10 +91,14 @@ class KernelModule(torch.nn.Module):
                 return _restored(structure, results[: len(self.problem.outputs)])
             except KernelRefused as refusal:
                 self.passed_on[first_line(refusal)] += 1
-        result = self.original(*args, **kwargs)
+        result = (self._instead or self.original)(*args, **kwargs)
         with self._lock:
             self._learn(result, point)
         return result
+
+    def answer_with(self, original: Callable[..., Any]) -> None:
+        """Pass calls on to this instead of `original`, whose `forward` may lead here (`integrate.guard`)."""
+        self._instead = original
 
     def learn(self, args: Sequence[Any], result: Any) -> None:
         """Take the structure of results from one: `result` is what the original returned for `args`."""
@@ -146,15 +151,10 @@ class KernelModule(torch.nn.Module):
         self._watch: Watch | None = None
 
     def _positional(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        if not kwargs:
-            return list(args)
-        try:
-            bound = inspect.signature(getattr(self.original, "forward", self.original)).bind(*args, **kwargs)
-        except TypeError as error:
-            raise KernelRefused("the arguments do not fit the original's signature") from error
-        if bound.kwargs:
-            raise KernelRefused("keyword-only arguments are given")
-        return list(bound.args)
+        original = self.original
+        forward = type(original).forward if isinstance(original, torch.nn.Module) else original
+        given = (original, *args) if forward is not original else args
+        return positional(forward, given, kwargs)[len(given) - len(args) :]
 
     def _check_mode(self, given: Sequence[Any]) -> None:
         """KernelRefused where the original does more than compute, or computes something else."""

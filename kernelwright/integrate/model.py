@@ -1,0 +1,265 @@
+"""`optimize_model`: the parts of a model that cost time, answered by kernels, in place.
+
+    model = optimize_model(model, batches, budget_s=600)
+    model.kernelwright.report["whole"]["speedup"]
+
+Survey, choose, search, fit, prove the whole; what does not make the whole faster is taken out again. See
+`docs/design/in-place.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from torch import nn
+
+from kernelwright.core.errors import KernelwrightError, ProblemError, UsageError, first_line
+from kernelwright.core.problem import Problem
+from kernelwright.core.target import Target
+from kernelwright.execute.fit import fitted
+from kernelwright.execute.present import require_device
+from kernelwright.integrate.batch import Batch, batches_of
+from kernelwright.integrate.choose import Group, choose
+from kernelwright.integrate.guard import Guard
+from kernelwright.integrate.installation import ATTRIBUTE, Installation
+from kernelwright.integrate.proof import KERNELS, Timed, compared, timed
+from kernelwright.integrate.survey import Part, arguments, survey
+from kernelwright.measure.ceilings import ceilings
+from kernelwright.measure.status import WON
+from kernelwright.optimize import OnProgress, Result, optimize
+from kernelwright.problems import load_problem
+from kernelwright.search.campaign import open_proposals
+from kernelwright.store.base import TrialStore
+
+LEAST_S = 5.0
+"""Search time that a group gets at least; with less budget, fewer groups are searched."""
+Against = Literal["strongest", "eager"]
+"""What the whole must beat to keep its kernels."""
+
+
+def optimize_model(
+    model: nn.Module,
+    batches: list[Any],
+    *,
+    budget_s: float = 600.0,
+    target: str = "cpu",
+    against: Against = "strongest",
+    on_progress: OnProgress | None = None,
+    store: TrialStore | None = None,
+) -> nn.Module:
+    """Put verified kernels into the parts of `model` where they help, and return the same object.
+
+    `batches` is a list of what the model is called with: a tensor, a tuple of arguments, or a dictionary of
+    them by name. `budget_s` is search time over all parts. The kernels stay if the whole is faster than
+    `against`: the strongest of eager and the `torch.compile` modes, or eager alone. `model.kernelwright` says
+    what was found and undoes it. UsageError for a model in train mode, on another device, or that raises on
+    a batch.
+    """
+    tell = on_progress or _silent
+    where = Target.parse(target)
+    _check(model, where, against)
+    require_device(where)
+    given = batches_of(batches)
+    tell({"stage": "survey", "message": "timing the parts of the model"})
+    parts = survey(model, given)
+    search = _Search(model, given, parts, where, budget_s, tell, store)
+    installed = search.go()
+    if installed.guards:
+        _prove(installed, given, where, against, tell)
+    else:
+        installed.report["conclusion"] = "nothing was put in: no part has a kernel that is faster than eager"
+        installed.put_in()
+    return model
+
+
+@dataclass
+class _Search:
+    """From timed parts to guards."""
+
+    model: nn.Module
+    batches: Sequence[Batch]
+    parts: Sequence[Part]
+    target: Target
+    budget_s: float
+    tell: OnProgress
+    store: TrialStore | None
+    problems: dict[str, Problem] = field(default_factory=dict)
+    """By the name of a group's first site."""
+    searched: set[str] = field(default_factory=set)
+    """Names of such sites that had their search."""
+    cannot: dict[str, str] = field(default_factory=dict)
+    """Parts that cannot be sites, or gained nothing, with the reason."""
+    unfit: dict[str, str] = field(default_factory=dict)
+    """Sites that are not what their group's kernel was proven for."""
+
+    def go(self) -> Installation:
+        """Search group by group and fit each kernel to all of its sites; nothing is put in yet.
+
+        Where a part gains nothing, the parts inside it have their turn.
+        """
+        installed = Installation(self.model)
+        installed.report["groups"] = []
+        while True:
+            groups, installed.left = self._loaded()
+            waiting = [group for group in groups if group.parts[0].name not in self.searched]
+            if not waiting or self.budget_s < LEAST_S:
+                late = {part.name for group in waiting for part in group.parts}
+                installed.left |= dict.fromkeys(late, "the budget was used up before it")
+                break
+            group = waiting[0]
+            seconds = max(LEAST_S, self.budget_s * group.gain_s / sum(each.gain_s for each in waiting))
+            self.budget_s -= seconds
+            self.searched.add(group.parts[0].name)
+            self.tell({"stage": "site", "message": f"{group.name}: {seconds:.0f} s of search"})
+            if self._searched(group, seconds, installed):
+                break
+        installed.left |= self.unfit
+        return installed
+
+    def _loaded(self) -> tuple[list[Group], dict[str, str]]:
+        """Groups of which every first site is a problem that templates serve."""
+        gbs = ceilings(self.target).copy_gbs
+        while True:
+            groups, left = choose(self.parts, gbs, self.cannot)
+            new = [group for group in groups if group.parts[0].name not in self.problems]
+            if not new:
+                return groups, left
+            given = arguments(self.model, self.batches, {group.parts[0].name for group in new})
+            for group in new:
+                reason = self._load(group.parts[0], given)
+                self.cannot |= {part.name: reason for part in group.parts if reason}
+
+    def _load(self, part: Part, given: dict[str, tuple[Any, ...]]) -> str:
+        """Make the problem of one part; why that cannot be, or nothing."""
+        if part.name not in given:
+            return "some of its arguments can only be given by name"
+        try:
+            problem = load_problem(part.module, given[part.name], mode="eval")
+            open_proposals(problem, self.target)
+        except ProblemError as error:
+            return first_line(error)
+        if problem.mutated:
+            return f"it changes {', '.join(problem.mutated)} in place"
+        if problem.degenerate:
+            return f"weak task: {problem.degenerate[0]}"
+        self.problems[part.name] = problem
+        return ""
+
+    def _searched(self, group: Group, seconds: float, installed: Installation) -> bool:
+        """Search one group, and fit its kernel where that is faster than eager; whether to stop here."""
+        names = [part.name for part in group.parts]
+        problem = self.problems[names[0]]
+        try:
+            result = optimize(
+                problem, target=self.target.name, budget_s=seconds, on_progress=self.tell, store=self.store
+            )
+        except KernelwrightError as error:
+            self.cannot |= dict.fromkeys(names, first_line(error))
+            return False
+        installed.report["groups"].append({"sites": names, **result.report})
+        speedup, low = _over_eager(result)
+        if result.kernel is not None and low >= WON:
+            self._fit(group, result, installed)
+        else:
+            why = f"its kernel is {speedup:.2f}x over eager" if result.kernel else "no kernel was verified"
+            self.cannot |= dict.fromkeys(names, why)
+        return bool(result.report["interrupted"])
+
+    def _fit(self, group: Group, result: Result, installed: Installation) -> None:
+        kernel, made = result.kernel, result.build
+        assert kernel is not None and made is not None
+        for part in group.parts:
+            try:
+                guard = Guard(part.module, fitted(part.module, kernel, made, result.problem))
+            except UsageError as error:
+                self.unfit[part.name] = first_line(error)
+                continue
+            installed.guards[part.name] = guard
+            installed.found[part.name] = result.report["best"]["trial"], _over_eager(result)[0]
+
+
+def _prove(
+    installed: Installation, batches: Sequence[Batch], target: Target, against: Against, tell: OnProgress
+) -> None:
+    """Keep the guards if the whole is right and faster, else take them out and say why."""
+    installed.put_in()
+    model = installed.model
+    tell({"stage": "proof", "message": "comparing results of the whole model"})
+    rows = compared(model, installed, batches)
+    installed.report["results"] = [asdict(row) for row in rows]
+    wrong = next((row for row in rows if row.why), None)
+    if wrong is not None:
+        _withdraw(installed, f"result {wrong.result} of batch {wrong.batch}: {wrong.why}")
+        return
+    tell({"stage": "proof", "message": "timing the whole model beside its baselines"})
+    found = timed(model, installed, batches, target.name)
+    for guard in installed.guards.values():
+        guard.count_anew()
+    installed.report["whole"] = _whole(found)
+    said, low = _said(found), found.over("eager")[0] if against == "eager" else found.strongest.ci[0]
+    if low < 1.0:
+        _withdraw(installed, f"the whole is not faster: {said}")
+    else:
+        installed.report["conclusion"] = f"sites with kernels: {len(installed.guards)}; {said}"
+
+
+def _withdraw(installed: Installation, why: str) -> None:
+    """Take all guards out; the installation stays, to say why."""
+    for name, guard in installed.guards.items():
+        guard.take_out()
+        guard.kernel.release()
+        installed.left[name] = f"withdrawn with all others: {why}"
+    installed.guards.clear()
+    installed.report["conclusion"] = f"nothing stays in: {why}"
+
+
+def _whole(found: Timed) -> dict[str, Any]:
+    return {
+        "latency_us": found.latency_us,
+        "speedup": {each.baseline: each.ratio for each in found.speedups},
+        "speedup_ci": {each.baseline: list(each.ci) for each in found.speedups},
+        "strongest": found.strongest.baseline,
+        "status": found.status,
+        "unavailable": found.unavailable,
+        "stopping": found.stopping,
+    }
+
+
+def _said(found: Timed) -> str:
+    words = [
+        f"{one.ratio:.2f}x [{one.ci[0]:.2f}, {one.ci[1]:.2f}] over {one.baseline}" for one in found.speedups
+    ]
+    return f"{found.latency_us[KERNELS]:,.0f} us a call, {found.status}: {', '.join(words)}"
+
+
+def _over_eager(result: Result) -> tuple[float, float]:
+    """Speed-up over eager, and the low end of its interval, or its value where it was not paired."""
+    best = result.report["best"]
+    if best is None or best["speedup"].get("eager") is None:
+        return 0.0, 0.0
+    ratio, ci = best["speedup"]["eager"], best["speedup_ci"].get("eager")
+    return ratio, ci[0] if ci else ratio
+
+
+def _check(model: Any, target: Target, against: str) -> None:
+    """UsageError for what cannot be optimized in place."""
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"the model is a {type(model).__name__}; give an nn.Module, or use optimize")
+    if ATTRIBUTE in vars(model):
+        raise UsageError("the model was optimized before; call model.kernelwright.undo() first")
+    if model.training:
+        raise UsageError("the model is in train mode, and kernels have no gradients; call model.eval() first")
+    if against not in ("strongest", "eager"):
+        raise UsageError(f"against {against!r} is given; allowed: 'strongest', 'eager'")
+    kind = "cpu" if target.name == "cpu" else "cuda"
+    places = {tensor.device.type for tensor in (*model.parameters(), *model.buffers())}
+    if places - {kind}:
+        raise UsageError(
+            f"the model is on {', '.join(sorted(places))} and the target is {target.name}; move it"
+        )
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Progress that nobody listens to."""

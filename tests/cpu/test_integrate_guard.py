@@ -1,0 +1,240 @@
+"""Guards in a model: who answers, what stays as it was, and the ways back."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from integrate_cases import ROWS, WIDTH, RootMeanSquare, hidden, installed, served, small
+from torch import nn
+
+from kernelwright.core.errors import UsageError
+from kernelwright.integrate import guard as guard_module
+
+
+@pytest.fixture
+def x() -> torch.Tensor:
+    return torch.randn(ROWS, WIDTH)
+
+
+def test_kernels_answer_and_the_model_keeps_its_form(x: torch.Tensor) -> None:
+    model, plain = small(), small()
+    names, types = list(plain.state_dict()), [type(part) for part in plain.modules()]
+    found = installed(model)
+    torch.testing.assert_close(hidden(model, x), hidden(plain, x))
+    assert served(found) == 3
+    assert list(model.state_dict()) == names
+    assert [name for name, _ in model.named_parameters()] == [name for name, _ in plain.named_parameters()]
+    assert [type(part) for part in model.modules()] == types
+    model.load_state_dict(small(1).state_dict())
+    torch.testing.assert_close(hidden(model, x), hidden(small(1), x))
+    assert served(found) == 6, "new weights are served too"
+
+
+def test_undo_leaves_what_was_given(x: torch.Tensor) -> None:
+    model = small()
+    before, held = hidden(model, x), {name: dict(vars(part)) for name, part in model.named_modules()}
+    found = installed(model)
+    hidden(model, x)
+    assert found.undo() is model
+    assert {name: dict(vars(part)) for name, part in model.named_modules()} == held
+    assert torch.equal(hidden(model, x), before)
+    installed(model).undo()
+
+
+def test_removed_is_without_guards_for_a_while(x: torch.Tensor) -> None:
+    model = small()
+    before, found = hidden(model, x), installed(model)
+    with found.removed():
+        assert torch.equal(hidden(model, x), before)
+    assert served(found) == 0
+    hidden(model, x)
+    assert served(found) == 3
+
+
+def other_calls(x: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {
+        "float64": x.double(),
+        "bfloat16": x.bfloat16(),
+        "more dimensions": x.view(2, -1, 4, WIDTH),
+        "no rows": x[:0],
+    }
+
+
+@pytest.mark.parametrize("name", other_calls(torch.zeros(ROWS, WIDTH)))
+def test_what_was_not_proven_is_the_originals(name: str, x: torch.Tensor) -> None:
+    given_x = other_calls(x)[name]
+    model, plain = small().to(given_x.dtype), small().to(given_x.dtype)
+    found = installed_as_float(model, given_x.dtype)
+    assert torch.equal(hidden(model, given_x), hidden(plain, given_x))
+    assert served(found) == 0 or name == "no rows"
+
+
+def installed_as_float(model: Any, dtype: torch.dtype) -> Any:
+    """Guards fitted to a model in float32, which is then of another type."""
+    model.float()
+    found = installed(model)
+    model.to(dtype)
+    return found
+
+
+def test_gradients_training_autocast_and_tracing_are_the_originals(x: torch.Tensor) -> None:
+    model, plain = small(), small()
+    found = installed(model)
+    for each in (model, plain):
+        each(x)["hidden"].sum().backward()
+    for (name, mine), (_, wanted) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, wanted.grad, msg=name)
+    model.train()
+    hidden(model, x)
+    model.eval()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden(model, x)
+    with torch.no_grad():
+        program = torch.export.export(model, (x,))
+    torch.testing.assert_close(program.module()(x)["hidden"], hidden(plain, x))
+    assert served(found) == 0
+    hidden(model, x)
+    assert served(found) == 3
+
+
+def test_compiled_models_trace_the_original(x: torch.Tensor) -> None:
+    model = small()
+    found = installed(model)
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    torch.testing.assert_close(hidden(compiled, x), hidden(small(), x))
+    assert served(found) == 0
+
+
+def test_a_changed_part_or_hook_is_seen(x: torch.Tensor) -> None:
+    model, plain = small(), small()
+    found = installed(model)
+    for each in (model, plain):
+        each.last.eps = 0.5
+        each.blocks[0].norm.register_forward_hook(lambda module, args, result: result * 2)
+    assert torch.allclose(hidden(model, x), hidden(plain, x), atol=1e-5)
+    state = {site.name: site for site in found.sites()}
+    assert state["last"].served == 0 and "changed" in next(iter(state["last"].passed_on))
+    assert state["blocks.1.norm"].served == 1
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.integers(0, 5), min_size=1, max_size=3),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+    turned=st.booleans(), grad=st.booleans(), scale=st.sampled_from([None, 2.0]), named=st.booleans(),
+)  # fmt: skip
+def test_random_calls_are_never_wrong(
+    rows: list[int], dtype: torch.dtype, turned: bool, grad: bool, scale: float | None, named: bool
+) -> None:
+    model, plain = SITE
+    x = torch.randn(*rows, WIDTH, dtype=dtype)
+    x = x.transpose(0, -2).contiguous().transpose(0, -2) if turned else x
+    arguments: dict[str, Any] = {"scale": scale} if named or scale is not None else {}
+    with torch.set_grad_enabled(grad):
+        found, wanted = model(x, **arguments), plain(x, **arguments)
+    assert found.dtype == wanted.dtype and found.requires_grad == wanted.requires_grad
+    torch.testing.assert_close(found, wanted)
+
+
+def one_site() -> tuple[nn.Module, nn.Module]:
+    model, plain = small(), small()
+    installed(model)
+    return model.last, plain.last
+
+
+@pytest.fixture(autouse=True, scope="module")
+def site() -> None:
+    global SITE
+    SITE = one_site()
+
+
+def test_copies_and_pickles_have_kernels_of_their_own(x: torch.Tensor) -> None:
+    model, plain = small(), small()
+    found = installed(model)
+    other = copy.deepcopy(model)
+    loaded = pickle.loads(pickle.dumps(model))
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    saved = torch.load(file, weights_only=False)
+    with torch.no_grad():
+        model.last.weight.mul_(2)
+    for each in (other, loaded, saved):
+        for _ in range(2):  # the first call shows a copy what its original returns
+            torch.testing.assert_close(hidden(each, x), hidden(plain, x))
+        assert served(each.kernelwright) == 3
+        each.kernelwright.undo()
+        torch.testing.assert_close(hidden(each, x), hidden(plain, x))
+    assert served(found) == 0
+    torch.testing.assert_close(hidden(model, x), 2 * hidden(plain, x))
+
+
+def test_one_variable_turns_everything_off(monkeypatch: pytest.MonkeyPatch, x: torch.Tensor) -> None:
+    model = small()
+    found = installed(model)
+    monkeypatch.setenv(guard_module.OFF, "1")
+    assert torch.equal(hidden(model, x), hidden(small(), x))
+    assert served(found) == 0
+
+
+def test_in_shadow_a_share_of_calls_is_compared(x: torch.Tensor) -> None:
+    model, plain = small(), small()
+    found = installed(model)
+    found.shadow(0.5)
+    for _ in range(4):
+        torch.testing.assert_close(hidden(model, x), hidden(plain, x))
+    assert [site.shadowed for site in found.sites()] == [2, 2, 2]
+    assert [site.retreat for site in found.sites()] == ["", "", ""]
+    with pytest.raises(UsageError, match="from 0"):
+        found.shadow(2.0)
+
+
+def test_a_kernel_that_is_wrong_on_a_live_call_goes(x: torch.Tensor) -> None:
+    model, plain = small(), small()
+    found = installed(model)
+    found.shadow(1.0)
+    with torch.no_grad():
+        hidden(model, x)
+        for each in (model, plain):
+            each.last.weight.data.mul_(3)  # torch counts no change: the kernel has prepared for what was
+    stale = served(found)
+    assert torch.equal(hidden(model, x), hidden(plain, x)), "the original's answer counts"
+    hidden(model, x)
+    assert served(found) >= stale
+    retreats = {site.name: site.retreat for site in found.sites()}
+    assert not retreats["blocks.0.norm"]
+    if retreats["last"]:
+        assert "did not agree" in retreats["last"]
+
+
+def test_a_kernel_that_is_slower_goes(monkeypatch: pytest.MonkeyPatch, x: torch.Tensor) -> None:
+    model = small()
+    found = installed(model)
+    guard = found.guards["last"]
+    forward = guard.kernel.forward
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        for _ in range(20):
+            forward(*args, **kwargs)
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(guard.kernel, "forward", slow)
+    found.shadow(1.0)
+    for _ in range(guard_module.ENOUGH):
+        hidden(model, x)
+    assert "times as long" in guard.retreat
+    count = guard.kernel.served
+    assert torch.equal(hidden(model, x), hidden(small(), x)) or count == guard.kernel.served
+
+
+def test_a_site_in_two_models_is_one_site() -> None:
+    norm = RootMeanSquare().eval()
+    model = nn.Sequential(norm, nn.Linear(WIDTH, WIDTH), norm).eval()
+    assert len([name for name, part in model.named_modules() if part is norm]) == 1
