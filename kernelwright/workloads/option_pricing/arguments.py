@@ -1,0 +1,116 @@
+"""Arguments of a call, checked and brought to one shape: what the frame of a kernel takes.
+
+Arguments broadcast as NumPy's do. Results are float64, or float32 where every array of floats that was given
+is float32 (all arithmetic is in float64). What is not a real number is refused here; what is a number but no
+option (a negative strike) is the kernel's to find.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from kernelwright.core.errors import UsageError
+from kernelwright.workloads.option_pricing.containers import Wrap, plain, wrap_of
+from kernelwright.workloads.option_pricing.flags import sign_of
+from kernelwright.workloads.option_pricing.native import SHORT, Floats, Frame
+
+MODELS = ("black", "black_scholes", "black_scholes_merton")
+_BLACK, _MERTON = 0, 1
+_NUMBERS = {float, int}
+_PLAIN = {float, int, np.ndarray}
+_FLAGS = {str, float, int, list, np.ndarray}
+"""Types for which there is nothing to unpack: most calls have no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Numbers or arrays that broadcast to `shape`: sign, underlying, strike, years, rate, yield, last."""
+
+    values: list[Any]
+    shape: tuple[int, ...]
+    dtype: type[np.floating[Any]]
+    wrap: Wrap | None
+
+    def run(self, frame: Frame, rows: int, *numbers: int) -> list[Any]:
+        """`rows` results: numbers where all arguments are numbers, else in the arguments' container."""
+        count = prod(self.shape)
+        short = 0 < count <= SHORT and len(self.shape) <= 1
+        if short:
+            flat = frame.short(self.values, count, rows, *numbers)
+        else:
+            flat = frame.long([_spread(value, self.shape) for value in self.values], count, rows, *numbers)
+        if not self.shape:
+            return [self._number(value) for value in flat.tolist()]
+        return [self._array(flat[row * count : (row + 1) * count], short) for row in range(rows)]
+
+    def _number(self, value: float) -> Any:
+        if self.wrap is None and self.dtype is np.float64:
+            return value
+        return self.dtype(value) if self.wrap is None else self.wrap(np.array(value, self.dtype))
+
+    def _array(self, flat: Floats, copy: bool) -> Any:
+        # What a short call found lies in the frame, where the next call writes.
+        array = flat.astype(self.dtype, copy=copy).reshape(self.shape)
+        return array if self.wrap is None else self.wrap(array)
+
+
+def arguments(flag: Any, *values: Any) -> Arguments:
+    """Check and broadcast a flag and six numbers; UsageError, one line, for what does not fit."""
+    sign = sign_of(flag)
+    given = [sign, *values]
+    kinds = set(map(type, given))
+    if kinds <= _NUMBERS:
+        return Arguments(given, (), np.float64, None)
+    wrap = None
+    if not kinds <= _PLAIN or type(flag) not in _FLAGS:
+        wrap = wrap_of((flag, *values))
+        given = [plain(value) for value in given]
+    arrays = [value for value in given if not isinstance(value, float | int)]
+    for array in arrays:
+        _check(array)
+    return Arguments(given, _shape(arrays), _dtype(arrays), wrap)
+
+
+def model_number(model: str, dividend_yield: Any) -> int:
+    """The kernel's number of a model. UsageError for one that is not known, or that has no dividend yield."""
+    if model not in MODELS:
+        raise UsageError(f"model is {model!r}; allowed: {', '.join(MODELS)}")
+    has_yield = not isinstance(dividend_yield, float | int) or dividend_yield != 0.0
+    if has_yield and model != "black_scholes_merton":
+        raise UsageError(f"model '{model}' has no dividend yield; leave it out, or take black_scholes_merton")
+    return _BLACK if model == "black" else _MERTON
+
+
+def _check(array: Any) -> None:
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"an argument is of type {array.dtype}; give real numbers")
+
+
+def _shape(arrays: list[Any]) -> tuple[int, ...]:
+    shape: tuple[int, ...] = ()
+    for array in arrays:
+        if array.shape == shape or not array.shape:
+            continue
+        try:
+            shape = np.broadcast_shapes(shape, array.shape) if shape else array.shape
+        except ValueError:
+            raise UsageError(
+                f"shapes {shape} and {array.shape} do not broadcast; give arrays of one length, or numbers"
+            ) from None
+    return shape
+
+
+def _dtype(arrays: list[Any]) -> type[np.floating[Any]]:
+    floats = [array.dtype for array in arrays if array.dtype.kind == "f"]
+    return np.float32 if floats and all(dtype == np.float32 for dtype in floats) else np.float64
+
+
+def _spread(value: Any, shape: tuple[int, ...]) -> float | Floats:
+    """A number, or a contiguous float64 array of `shape`."""
+    if isinstance(value, float | int) or value.ndim == 0:
+        return float(value)
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.float64), shape))

@@ -1,0 +1,53 @@
+"""Flags say which options are calls: "c" or "p", arrays of them, or numbers: +1 for a call, -1 for a put."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from kernelwright.core.errors import UsageError
+
+SIGNS = {"c": 1.0, "p": -1.0}
+_LETTER = np.dtype("U1")
+_SIGN_OF_CODE = np.full(128, np.nan)
+_SIGN_OF_CODE[[ord(letter) for letter in SIGNS]] = list(SIGNS.values())
+
+
+def sign_of(flag: Any) -> Any:
+    """+1.0 for a call and -1.0 for a put: a number for a number or text, else an array of the flag's shape.
+
+    UsageError for text that is neither, and for what is neither text nor number. Numbers other than +1 and -1
+    are the kernel's to find.
+    """
+    if isinstance(flag, str):
+        try:
+            return SIGNS[flag]
+        except KeyError:
+            raise _wrong(flag) from None
+    if isinstance(flag, float | int):
+        return float(flag)
+    array = np.asarray(flag)
+    if array.dtype.kind in "OUS":
+        return _of_texts(array)
+    if array.dtype.kind not in "iuf":
+        raise UsageError(f"flags are of type {array.dtype}; give 'c' and 'p', or +1 and -1")
+    return array
+
+
+def _of_texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype == _LETTER and array.ndim and array.flags.c_contiguous:
+        # One code point each: looked up faster than text is compared. An unknown one makes the sum NaN.
+        signs = _SIGN_OF_CODE.take(array.view(np.uint32), mode="clip")
+        if not isnan(np.add.reduce(signs, axis=None)):
+            return signs
+    calls, puts = array == "c", array == "p"
+    known = calls | puts
+    if not np.all(known):
+        raise _wrong(array[~known].flat[0])
+    return np.where(calls, 1.0, -1.0)
+
+
+def _wrong(flag: Any) -> UsageError:
+    return UsageError(f"flag {flag!r} is neither call nor put; give 'c' or 'p', or +1 or -1")

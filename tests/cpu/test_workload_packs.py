@@ -1,0 +1,88 @@
+"""Packs on the command line, their problems, their documentation, and a benchmark that runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import redirect_stdout
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kernelwright.cli.main import root
+from kernelwright.problems import load_problem
+from kernelwright.workloads.option_pricing.benchmark import (
+    OURS,
+    accuracy,
+    against_oracle,
+    hostile,
+    speed,
+    traded,
+)
+from kernelwright.workloads.option_pricing.pack import PACK
+from kernelwright.workloads.packs import PACKS, Pack, describe
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_list_names_every_pack() -> None:
+    done = CliRunner().invoke(root, ["workload", "list", "--json"])
+    assert done.exit_code == 0, done.output
+    assert [pack["name"] for pack in json.loads(done.output)["packs"]] == PACKS.names()
+    assert "option_pricing" in CliRunner().invoke(root, ["workload", "list"]).output
+
+
+def test_what_is_missing_is_said() -> None:
+    absent = replace(PACK, needs=("no_such_module",), peers=("no_such_peer",))
+    assert absent.unavailable() == "no_such_module not installed; pip install 'kernelwright[option-pricing]'"
+    assert list(absent.absent_peers()) == ["no_such_peer"]
+    assert describe(absent)["available"] is False
+
+
+def test_a_pack_that_cannot_be_used_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pack, "unavailable", lambda pack: "it is not there")
+    done = CliRunner().invoke(root, ["workload", "bench", "option_pricing"])
+    assert "it is not there" in str(done.exception)
+
+
+def test_an_unknown_pack_is_named() -> None:
+    done = CliRunner().invoke(root, ["workload", "bench", "option_prices"])
+    assert "did you mean 'option_pricing'" in str(done.exception)
+
+
+def test_the_extra_is_declared() -> None:
+    assert f"\n{PACK.extra} = [" in (ROOT / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("path", PACK.problems, ids=lambda path: path.stem)
+def test_problems_load(path: Path) -> None:
+    problem = load_problem(path)
+    assert [spec.dtype for spec in problem.inputs] == ["float64"] * 5
+    assert "options" in {axis.name for axis in problem.axes}
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/option-pricing.md", "kernelwright/workloads/option_pricing/README.md"]
+)
+def test_examples_of_the_documentation_run(page: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec("\n".join(blocks), {})
+    shown = re.findall(r"^print\(.*\)\s+# (.*)$", "\n".join(blocks), re.M)
+    for line in (line for line in shown if re.fullmatch(r"[\d.(),]+", line)):
+        assert line in printed.getvalue()
+    assert printed.getvalue()
+
+
+def test_the_benchmark_measures() -> None:
+    for draw in (traded, hostile):
+        found = accuracy(draw, 2000)
+        assert found["round_trip"]["median"] <= 1 and found["volatility"]["median"] <= 1
+    beside = against_oracle(traded, 3)
+    assert beside["options"] == 3 and beside["price"]["worst"] < 100
+    timed = speed("implied_volatility", 10)
+    assert timed["us"][OURS] > 0 and set(timed["ratio"]) | {OURS} == set(timed["us"])
