@@ -40,6 +40,7 @@ COMMANDS = {
     "signature": "Say what the parameters of a kernel are called, and print a function to begin with.",
     "show": "Show one trial: kernel, verdict, measurement.",
     "report": "List runs and their best kernels.",
+    "workload": "Libraries for one field each, whose kernels are proven: list them, or measure one.",
     "doctor": "Say what this machine has: targets, languages, sandbox, store.",
     "trials": "Export trials to JSON lines, or import them.",
 }
