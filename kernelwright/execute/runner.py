@@ -115,8 +115,12 @@ class Runner:
         work is enqueued on the current stream. `poison` fills outputs and scratch with 0xFF first,
         and a margin behind each of them: KernelFault where that was written.
         """
+        return self.run_on(split_arguments(self.problem, args), poison=poison)
+
+    def run_on(self, inputs: Sequence[torch.Tensor], *, poison: bool = False) -> list[torch.Tensor]:
+        """As `run`, on the problem's inputs alone, in order; the rest of a call was looked at before."""
         with torch.no_grad():
-            tensors = self._admit(args)
+            tensors = self._admit(inputs)
             if self.promises.empty:
                 self._allocate(self.plan.with_role("output"), tensors, frozenset())
             else:
@@ -190,11 +194,9 @@ class Runner:
             raise KernelFault(f"entry '{name}' has no module")
         return self._module.entry(name, shared_bytes, cluster_blocks)
 
-    def _admit(self, args: Sequence[Any]) -> dict[str, torch.Tensor]:
+    def _admit(self, inputs: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
         """Inputs, weights and prepared buffers by name, checked against the contract."""
-        given = dict(
-            zip((spec.name for spec in self.problem.inputs), split_arguments(self.problem, args), strict=True)
-        )
+        given = dict(zip((spec.name for spec in self.problem.inputs), inputs, strict=True))
         if len(self._weights) != len(self.promises.weights):
             raise KernelRefused("weights are missing; call prepare first")
         tensors = {**self._weights, **self._prepared}

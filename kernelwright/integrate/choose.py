@@ -56,23 +56,27 @@ def choose(
     `gbs` is the rate of copying in GB/s. `without` are parts that cannot be taken, with the reason.
     """
     whole = max((part.seconds for part in parts), default=0.0)
-    left, own, gains = dict(without or {}), dict[str, float](), dict[str, float]()
+    left = dict(without or {})
+    left |= {part.name: why for part in parts if part.name not in left and (why := _unfit(part))}
+    kinds: dict[Hashable, list[Part]] = {}
     for part in parts:
-        gain = max(_own(part) - part.nbytes / (gbs * 1e9), 0.0)
-        why = left.get(part.name) or _unfit(part)
-        if not why and gain < LEAST_SHARE * whole:
-            why = f"less than {LEAST_SHARE:.0%} of the time is to be won"
-        if why:
-            left[part.name] = why
-        else:
-            own[part.name], gains[part.name] = _own(part), gain
+        if part.name not in left:
+            kinds.setdefault(_kind(part), []).append(part)
+    own, gains = dict[str, float](), dict[str, float]()
+    for same in kinds.values():  # equal parts are taken or left together, whatever the clock says of each
+        most = sum(max(_own(part) - part.nbytes / (gbs * 1e9), 0.0) for part in same)
+        if most < LEAST_SHARE * whole:
+            left |= {part.name: f"less than {LEAST_SHARE:.0%} of the time is to be won" for part in same}
+            continue
+        own |= {part.name: sum(map(_own, same)) / len(same) for part in same}
+        gains |= {part.name: most / len(same) for part in same}
     taken = _apart(own)
     left |= {name: _instead(name, taken) for name in own if name not in taken}
-    by_kind: dict[Hashable, list[Part]] = {}
-    for part in parts:
-        if part.name in taken:
-            by_kind.setdefault(_kind(part), []).append(part)
-    groups = [Group(tuple(same), sum(gains[part.name] for part in same)) for same in by_kind.values()]
+    groups = [
+        Group(tuple(sites), sum(gains[part.name] for part in sites))
+        for same in kinds.values()
+        if (sites := [part for part in same if part.name in taken])
+    ]
     return sorted(groups, key=lambda group: -group.gain_s), left
 
 

@@ -115,7 +115,7 @@ NAMES = [".".join(steps) for count in (1, 2, 3) for steps in product("ab", repea
 def test_no_part_that_is_taken_is_inside_another(seconds: list[float], cannot: set[str]) -> None:
     module = Block(4)
     parts = [
-        Part(name, module, calls=1, seconds=each, forms=["torch.float32[2]"])
+        Part(name, module, calls=1, seconds=each, forms=[f"torch.float32[2] {name}"])
         for name, each in zip(NAMES, seconds, strict=True)
     ]
     groups, left = choose(parts, 1.0, dict.fromkeys(cannot, "no"))
