@@ -7,9 +7,8 @@ option (a negative strike) is the kernel's to find.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +19,12 @@ from kernelwright.workloads.option_pricing.native import SHORT, Floats, Frame
 
 MODELS = ("black", "black_scholes", "black_scholes_merton")
 _BLACK, _MERTON = 0, 1
-_NUMBERS = {float, int}
-_PLAIN = {float, int, np.ndarray}
+_FLOAT64 = np.dtype(np.float64)
 _FLAGS = {str, float, int, list, np.ndarray}
-"""Types for which there is nothing to unpack: most calls have no others."""
+"""Types of flags that are no container to which results go back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """Numbers or arrays that broadcast to `shape`: sign, underlying, strike, years, rate, yield, last."""
 
     values: list[Any]
@@ -41,6 +38,8 @@ class Arguments:
         short = 0 < count <= SHORT and len(self.shape) <= 1
         if short:
             flat = frame.short(self.values, count, rows, *numbers)
+            if rows == 1 and self.shape and self.wrap is None and self.dtype is np.float64:
+                return [flat.copy()]
         else:
             flat = frame.long([_spread(value, self.shape) for value in self.values], count, rows, *numbers)
         if not self.shape:
@@ -60,29 +59,40 @@ class Arguments:
 
 def arguments(flag: Any, *values: Any) -> Arguments:
     """Check and broadcast a flag and six numbers; UsageError, one line, for what does not fit."""
-    sign = sign_of(flag)
-    given = [sign, *values]
-    kinds = set(map(type, given))
-    if kinds <= _NUMBERS:
-        return Arguments(given, (), np.float64, None)
-    wrap = None
-    if not kinds <= _PLAIN or type(flag) not in _FLAGS:
-        wrap = wrap_of((flag, *values))
-        given = [plain(value) for value in given]
+    given = [sign_of(flag), *values]
+    shape = _plain_shape(given) if type(flag) in _FLAGS else None
+    if shape is not None:
+        return Arguments(given, shape, np.float64, None)
+    wrap = wrap_of((flag, *values))
+    given = [plain(value) for value in given]
     arrays = [value for value in given if not isinstance(value, float | int)]
     for array in arrays:
         _check(array)
     return Arguments(given, _shape(arrays), _dtype(arrays), wrap)
 
 
+def _plain_shape(given: list[Any]) -> tuple[int, ...] | None:
+    """The shape where all are numbers or float64 arrays of one shape, as most are; else None."""
+    shape: tuple[int, ...] = ()
+    for value in given:
+        kind = type(value)
+        if kind is float or kind is int:
+            continue
+        if kind is not np.ndarray or value.dtype is not _FLOAT64 or value.shape != (shape or value.shape):
+            return None
+        shape = value.shape
+    return shape
+
+
 def model_number(model: str, dividend_yield: Any) -> int:
     """The kernel's number of a model. UsageError for one that is not known, or that has no dividend yield."""
+    if model == MODELS[-1]:
+        return _MERTON
     if model not in MODELS:
         raise UsageError(f"model is {model!r}; allowed: {', '.join(MODELS)}")
-    has_yield = not isinstance(dividend_yield, float | int) or dividend_yield != 0.0
-    if has_yield and model != "black_scholes_merton":
-        raise UsageError(f"model '{model}' has no dividend yield; leave it out, or take black_scholes_merton")
-    return _BLACK if model == "black" else _MERTON
+    if type(dividend_yield) not in (float, int) or dividend_yield != 0:
+        raise UsageError(f"model '{model}' has no dividend yield; leave it out, or take {MODELS[-1]}")
+    return _BLACK if model == MODELS[0] else _MERTON
 
 
 def _check(array: Any) -> None:
@@ -113,4 +123,6 @@ def _spread(value: Any, shape: tuple[int, ...]) -> float | Floats:
     """A number, or a contiguous float64 array of `shape`."""
     if isinstance(value, float | int) or value.ndim == 0:
         return float(value)
+    if value.dtype is _FLOAT64 and value.shape == shape and value.flags.c_contiguous:
+        return value  # type: ignore[no-any-return]
     return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.float64), shape))

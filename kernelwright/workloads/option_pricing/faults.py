@@ -43,7 +43,7 @@ def settle(faults: c.Array[c.c_int64], on_error: str) -> None:
     message = f"option {positions[kind]} {KINDS[kind]}; {_counted(counts)}"
     if on_error == "raise":
         raise UsageError(f"{message}; correct it, or give on_error='ignore' to get NaN there")
-    warnings.warn(message, OptionWarning, stacklevel=4)
+    warnings.warn(message, OptionWarning, stacklevel=5)
 
 
 def _counted(counts: Sequence[int]) -> str:

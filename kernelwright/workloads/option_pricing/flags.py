@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from kernelwright.core.errors import UsageError
 
 SIGNS = {"c": 1.0, "p": -1.0}
-_LETTER = np.dtype("U1")
 _SIGN_OF_CODE = np.full(128, np.nan)
 _SIGN_OF_CODE[[ord(letter) for letter in SIGNS]] = list(SIGNS.values())
 
@@ -28,25 +26,38 @@ def sign_of(flag: Any) -> Any:
             raise _wrong(flag) from None
     if isinstance(flag, float | int):
         return float(flag)
-    array = np.asarray(flag)
-    if array.dtype.kind in "OUS":
+    array = flag if type(flag) is np.ndarray else np.asarray(flag)
+    kind = array.dtype.kind
+    if kind in "OUS":
         return _of_texts(array)
-    if array.dtype.kind not in "iuf":
+    if kind not in "iuf":
         raise UsageError(f"flags are of type {array.dtype}; give 'c' and 'p', or +1 and -1")
     return array
 
 
 def _of_texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.dtype == _LETTER and array.ndim and array.flags.c_contiguous:
-        # One code point each: looked up faster than text is compared. An unknown one makes the sum NaN.
-        signs = _SIGN_OF_CODE.take(array.view(np.uint32), mode="clip")
-        if not isnan(np.add.reduce(signs, axis=None)):
+    if array.dtype.kind == "U" and array.dtype.itemsize == 4 and array.ndim and array.flags.c_contiguous:
+        # One code point each: looked up faster than text is compared.
+        try:
+            signs: np.ndarray[Any, Any] = _SIGN_OF_CODE[array.view(np.uint32)]
             return signs
-    calls, puts = array == "c", array == "p"
-    known = calls | puts
-    if not np.all(known):
-        raise _wrong(array[~known].flat[0])
-    return np.where(calls, 1.0, -1.0)
+        except IndexError:
+            raise _wrong(array[(array != "c") & (array != "p")].flat[0]) from None
+    require_known(array)
+    return np.where(array == "c", 1.0, -1.0)
+
+
+def require_known(flag: Any) -> None:
+    """UsageError where a text among the flags is neither call nor put.
+
+    `sign_of` leaves single letters to the kernel, which finds the NaN that unknown ones become: look here
+    whenever it found something that is no option.
+    """
+    array = np.asarray(flag)
+    if array.dtype.kind in "OUS":
+        known = (array == "c") | (array == "p")
+        if not np.all(known):
+            raise _wrong(array[~known].flat[0])
 
 
 def _wrong(flag: Any) -> UsageError:

@@ -1,7 +1,7 @@
 """The kernels, built once and called with little ado.
 
-Each thread has a `Frame` for each kernel: the argument list that the kernel's shim reads, and room for a few
-hundred options, whose addresses never change. A short call copies its inputs there, which broadcasts and
+Each thread has a `Frame` for each kernel: the argument list that the kernel's shim reads, and room for some
+options, whose addresses never change. A short call copies its inputs there, which broadcasts and
 converts them on the way; a long one passes the addresses of the caller's arrays.
 
 Not covered: calls in a child that was forked after a long call (GNU OpenMP does not survive that; use spawn).
@@ -28,8 +28,11 @@ from kernelwright.workloads.option_pricing.kernels import evaluate_kernel, impli
 Floats = npt.NDArray[np.float64]
 INPUTS, MOST_RESULTS = 7, 6
 FAULT_KINDS = 3
-SHORT = 256
-"""Calls of up to so many options go through the frame's own room."""
+INVALID = 0
+"""Index of the count of what is no option at all."""
+SHORT = 2048
+"""Calls of up to so many options go through the frame's own room: copying as many costs less than asking
+NumPy for addresses."""
 
 
 class Frame:
@@ -44,6 +47,8 @@ class Frame:
         self._cells = (c.c_int64 * (INPUTS + 2 + numbers))()
         start = c.addressof(self._cells)
         self._arguments = (c.c_void_p * len(self._cells))(*range(start, start + 8 * len(self._cells), 8))
+        self._views = self._inputs
+        self._last: tuple[int, ...] = ()
         self._own: list[c.c_int64 | int] = [array.ctypes.data for array in (*self._inputs, self._results)]
         self._cells[INPUTS + 1] = c.addressof(self.faults)
         self._set(self._own)
@@ -53,13 +58,17 @@ class Frame:
 
         Each value is a number, or an array of one dimension that broadcasts to `count`.
         """
-        scalars = 0
-        for k, value in enumerate(values):
-            if isinstance(value, float | int):
-                self._inputs[k][0] = value
-                scalars |= 1 << k
+        if count != len(self._views[0]):
+            self._views = [room[:count] for room in self._inputs]
+        scalars, bit = 0, 1
+        for view, value in zip(self._views, values, strict=True):
+            kind = type(value)
+            if kind is float or kind is int:
+                view[0] = value
+                scalars |= bit
             else:
-                self._inputs[k][:count] = value
+                view[...] = value
+            bit += bit
         self._call(count, scalars, numbers)
         return self._results[: rows * count]
 
@@ -76,8 +85,11 @@ class Frame:
     def _set(self, addresses: list[c.c_int64 | int]) -> None:
         self._cells[: INPUTS + 1] = addresses
 
-    def _call(self, count: int, scalars: int, numbers: Sequence[int]) -> None:
-        self._cells[INPUTS + 2 :] = [count, scalars, *numbers]
+    def _call(self, count: int, scalars: int, numbers: tuple[int, ...]) -> None:
+        last = (count, scalars, *numbers)
+        if last != self._last:
+            self._cells[INPUTS + 2 :] = list(last)
+            self._last = last
         self._entry(self._arguments)
 
 

@@ -12,8 +12,10 @@ are plain arrays wherever the peer can return them, and warnings are off.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -21,6 +23,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from kernelwright.core.errors import EnvironmentFault
 
 Floats = npt.NDArray[np.float64]
 Thunk = Callable[[], Any]
@@ -75,12 +79,23 @@ def _version(distribution: str) -> str:
         return "unknown"
 
 
-def _scalar() -> Iterator[Peer]:
+@lru_cache(maxsize=1)
+def _of_py_vollib() -> tuple[list[Callable[..., float]], Callable[..., float]]:
+    """Price and Greeks, and implied volatility, as py_vollib defines them.
+
+    Kept from the first call: importing py_vollib_vectorized puts its own functions in their places.
+    """
+    if "py_vollib_vectorized" in sys.modules:
+        raise EnvironmentFault("py_vollib has been patched by py_vollib_vectorized; begin in a new process")
     base = "py_vollib.black_scholes"
-    value = import_module(base).black_scholes
-    implied = import_module(f"{base}.implied_volatility").implied_volatility
     greek = import_module(f"{base}.greeks.analytical")
-    each = (value, greek.delta, greek.gamma, greek.vega, greek.theta, greek.rho)
+    each = [import_module(base).black_scholes, greek.delta, greek.gamma, greek.vega, greek.theta, greek.rho]
+    return each, import_module(f"{base}.implied_volatility").implied_volatility
+
+
+def _scalar() -> Iterator[Peer]:
+    each, implied = _of_py_vollib()
+    value = each[0]
 
     def rows(book: Book, last: Floats) -> list[tuple[Any, ...]]:
         columns = (book.flags, book.spot, book.strike, book.years, last)

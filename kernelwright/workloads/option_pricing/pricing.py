@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from kernelwright.workloads.option_pricing.arguments import arguments, model_number
 from kernelwright.workloads.option_pricing.faults import OnError, check_policy, settle
-from kernelwright.workloads.option_pricing.native import evaluate_frame, implied_frame
+from kernelwright.workloads.option_pricing.flags import require_known
+from kernelwright.workloads.option_pricing.native import INVALID, Frame, evaluate_frame, implied_frame
 
 MERTON = "black_scholes_merton"
 
@@ -126,7 +127,7 @@ def _implied(given: tuple[Any, ...], model: str, on_error: str) -> Any:
     number = model_number(model, dividend_yield)
     frame = implied_frame()
     (found,) = arguments(*contract, dividend_yield, price).run(frame, 1, number)
-    settle(frame.faults, on_error)
+    _settle(frame, contract[0], on_error)
     return found
 
 
@@ -138,5 +139,11 @@ def _evaluate(given: tuple[Any, ...], wanted: int, model: str, on_error: str) ->
     frame = evaluate_frame()
     checked = arguments(flag, underlying, strike, years, rate, dividend_yield, volatility)
     rows = checked.run(frame, wanted.bit_count(), wanted, number)
-    settle(frame.faults, on_error)
+    _settle(frame, flag, on_error)
     return rows
+
+
+def _settle(frame: Frame, flag: Any, on_error: str) -> None:
+    if frame.faults[INVALID]:
+        require_known(flag)
+    settle(frame.faults, on_error)

@@ -9,6 +9,7 @@
 namespace {
 
 constexpr int RESULTS = 6;
+constexpr std::int64_t PRICE_ONLY = 1;
 constexpr double LEAST_S = 1e-150, MOST_S = 1e100;  // within these, squares neither overflow nor vanish
 
 struct Greeks {
@@ -54,6 +55,8 @@ INLINE Greeks greeks_of(double sign, double spot, double years, double rate, dou
     return out;
 }
 
+// All rows, or the first alone: the compiler then leaves the rest out.
+template <bool ALL>
 INLINE void work(const Tile &tile, int width, bool black, double (&out)[RESULTS][TILE], double *fault) {
     const double *const signs = tile.row[0], *const spots = tile.row[1], *const strikes = tile.row[2];
     const double *const times = tile.row[3], *const rates = tile.row[4], *const yields = tile.row[5];
@@ -67,12 +70,14 @@ INLINE void work(const Tile &tile, int width, bool black, double (&out)[RESULTS]
         const double option = is_option(sign, spot, strike, years, made);
         const bool good = option * truth(sigma >= 0.0) * truth(sigma < INFINITE) > 0.0;
         out[0][i] = good ? g.price : NOT_A_NUMBER;
-        out[1][i] = good ? g.delta : NOT_A_NUMBER;
-        out[2][i] = good ? g.gamma : NOT_A_NUMBER;
-        out[3][i] = good ? g.vega : NOT_A_NUMBER;
-        out[4][i] = good ? g.theta : NOT_A_NUMBER;
-        out[5][i] = good ? g.rho : NOT_A_NUMBER;
         fault[i] = good ? 0.0 : INVALID;
+        if constexpr (ALL) {
+            out[1][i] = good ? g.delta : NOT_A_NUMBER;
+            out[2][i] = good ? g.gamma : NOT_A_NUMBER;
+            out[3][i] = good ? g.vega : NOT_A_NUMBER;
+            out[4][i] = good ? g.theta : NOT_A_NUMBER;
+            out[5][i] = good ? g.rho : NOT_A_NUMBER;
+        }
     }
 }
 
@@ -89,7 +94,8 @@ extern "C" void evaluate(const double *sign, const double *spot, const double *s
     clear(faults);
     over_tiles(from, n, scalars, [&](const Tile &tile, std::int64_t first, int count, int width) {
         alignas(64) double made[RESULTS][TILE], fault[TILE];
-        work(tile, width, model == BLACK, made, fault);
+        if (wanted == PRICE_ONLY) work<false>(tile, width, model == BLACK, made, fault);
+        else work<true>(tile, width, model == BLACK, made, fault);
         double *to = out + first;
         for (int k = 0; k < RESULTS; ++k) {
             if (!(wanted >> k & 1)) continue;
