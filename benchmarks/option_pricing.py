@@ -1,6 +1,6 @@
 """Option pricing beside py_vollib, py_vollib_vectorized and fast-vollib: accuracy, and speed by size.
 
-python -m benchmarks.option_pricing                  accuracy and speed; about ten minutes on two cores
+python -m benchmarks.option_pricing                  accuracy and speed; about five minutes on one core
 python -m benchmarks.option_pricing --series 100000  fewer random options
 
 Peers that are not installed are named in the records; `pip install 'kernelwright[option-pricing]'` brings
@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 from benchmarks.ledger import Ledger, key_of, out_dir
-from kernelwright.core.target import Target
-from kernelwright.measure.environment import environment
-from kernelwright.workloads.option_pricing.benchmark import records
-from kernelwright.workloads.option_pricing.pack import PACK
+
+Record = dict[str, Any]
+ORACLE = ("price", "delta", "gamma", "vega", "theta", "rho", "volatility", "round_trip")
 
 
 def main() -> None:
     """Measure, print and record."""
+    from kernelwright.core.target import Target
+    from kernelwright.measure.environment import environment
+    from kernelwright.workloads.option_pricing.benchmark import records
+    from kernelwright.workloads.option_pricing.pack import PACK
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
         "--series", type=int, default=10_000_000, help="random options of the accuracy series"
@@ -34,6 +39,73 @@ def main() -> None:
         facts = environment(Target.parse("cpu"))
         ledger.append(key, run=run, environment=facts, absent=PACK.absent_peers(), **record)
         print({name: value for name, value in record.items() if value}, flush=True)
+
+
+def table(records: list[Record]) -> list[str]:
+    """Lines of three tables of the newest run: round trips, errors against 50 digits, speed beside peers."""
+    last = [record for record in records if record["run"] == records[-1]["run"]]
+    return [*_round_trips(last), *_errors(last), *_speeds(last)]
+
+
+def _round_trips(records: list[Record]) -> list[str]:
+    rows = [
+        [row["series"], f"{row['options']:,}", f"{row['without_time_value']:,}",
+         *(f"{row[name][part]:.2f}" for name in ("round_trip", "volatility") for part in ("p999", "worst"))]
+        for row in records if row["what"] == "accuracy"
+    ]  # fmt: skip
+    head = ["series", "options", "without time value", "price again: 99.9 %", "worst", "volatility: 99.9 %",
+            "worst"]  # fmt: skip
+    unit = (
+        "Price again is in units of ulp(price) + vega ulp(volatility) / 2 and has the errors of three calls;"
+    )
+    return [f"{unit} volatility in units of eps (volatility + price / vega).\n", *_lines(head, rows)]
+
+
+def _errors(records: list[Record]) -> list[str]:
+    rows = [
+        [row["series"], row["options"],
+         *(f"{row[name]['median']:.2f}, {row[name]['worst']:.1f}" for name in ORACLE)]
+        for row in records if row["what"] == "oracle"
+    ]  # fmt: skip
+    head = ["series", "options", *(name.replace("_", " ") for name in ORACLE)]
+    unit = (
+        "\nAgainst 50 digits, median and worst: results in units of eps, the last two in the units above.\n"
+    )
+    return [unit, *_lines(head, rows)]
+
+
+def _speeds(records: list[Record]) -> list[str]:
+    rows = []
+    for row in (record for record in records if record["what"] == "speed"):
+        own = row["us"]["kernelwright"]
+        fast = [name for name in row["us"] if name.startswith("fast_vollib")]
+        best = min(fast, key=lambda name: row["us"][name], default=None)
+        cells = [_ratio(row, name) for name in ("py_vollib", "py_vollib_vectorized", best)]
+        rows.append(
+            [row["task"].replace("_", " "), f"{row['options']:,}", f"{own:,.1f}", *cells, best or "none"]
+        )
+    head = [
+        "task",
+        "options",
+        "us",
+        "py_vollib",
+        "py_vollib_vectorized",
+        "fast_vollib",
+        "its fastest way here",
+    ]
+    unit = "\nTime of a call, and how many times longer each peer takes (95 % interval).\n"
+    return [unit, *_lines(head, rows)]
+
+
+def _ratio(row: Record, name: str | None) -> str:
+    if name is None or name not in row["ratio"]:
+        return "failed" if name in row["failed"] else "not run"
+    low, high = row["ratio_ci"][name]
+    return f"{row['ratio'][name]:.2f}x ({low:.2f} to {high:.2f})"
+
+
+def _lines(head: list[str], rows: list[list[Any]]) -> list[str]:
+    return [f"| {' | '.join(map(str, line))} |" for line in (head, ["---"] * len(head), *rows)]
 
 
 if __name__ == "__main__":

@@ -34,15 +34,16 @@ class Arguments(NamedTuple):
 
     def run(self, frame: Frame, rows: int, *numbers: int) -> list[Any]:
         """`rows` results: numbers where all arguments are numbers, else in the arguments' container."""
-        count = prod(self.shape)
-        short = 0 < count <= SHORT and len(self.shape) <= 1
+        values, shape, dtype, wrap = self
+        count = shape[0] if len(shape) == 1 else prod(shape)
+        short = 0 < count <= SHORT and len(shape) <= 1
         if short:
-            flat = frame.short(self.values, count, rows, *numbers)
-            if rows == 1 and self.shape and self.wrap is None and self.dtype is np.float64:
+            flat = frame.short(values, count, rows, numbers)
+            if rows == 1 and shape and wrap is None and dtype is np.float64:
                 return [flat.copy()]
         else:
-            flat = frame.long([_spread(value, self.shape) for value in self.values], count, rows, *numbers)
-        if not self.shape:
+            flat = frame.long([_spread(value, shape) for value in values], count, rows, numbers)
+        if not shape:
             return [self._number(value) for value in flat.tolist()]
         return [self._array(flat[row * count : (row + 1) * count], short) for row in range(rows)]
 

@@ -36,7 +36,7 @@ def sign_of(flag: Any) -> Any:
 
 
 def _of_texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.dtype.kind == "U" and array.dtype.itemsize == 4 and array.ndim and array.flags.c_contiguous:
+    if array.itemsize == 4 and array.dtype.char == "U" and array.ndim and array.flags.c_contiguous:
         # One code point each: looked up faster than text is compared.
         try:
             signs: np.ndarray[Any, Any] = _SIGN_OF_CODE[array.view(np.uint32)]

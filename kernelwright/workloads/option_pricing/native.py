@@ -47,13 +47,14 @@ class Frame:
         self._cells = (c.c_int64 * (INPUTS + 2 + numbers))()
         start = c.addressof(self._cells)
         self._arguments = (c.c_void_p * len(self._cells))(*range(start, start + 8 * len(self._cells), 8))
+        self._list = c.addressof(self._arguments)
         self._views = self._inputs
         self._last: tuple[int, ...] = ()
         self._own: list[c.c_int64 | int] = [array.ctypes.data for array in (*self._inputs, self._results)]
         self._cells[INPUTS + 1] = c.addressof(self.faults)
         self._set(self._own)
 
-    def short(self, values: Sequence[Any], count: int, rows: int, *numbers: int) -> Floats:
+    def short(self, values: Sequence[Any], count: int, rows: int, numbers: tuple[int, ...]) -> Floats:
         """Results for up to SHORT options, `rows` of `count`, as an array that the next call writes over.
 
         Each value is a number, or an array of one dimension that broadcasts to `count`.
@@ -62,8 +63,7 @@ class Frame:
             self._views = [room[:count] for room in self._inputs]
         scalars, bit = 0, 1
         for view, value in zip(self._views, values, strict=True):
-            kind = type(value)
-            if kind is float or kind is int:
+            if type(value) is not np.ndarray:
                 view[0] = value
                 scalars |= bit
             else:
@@ -72,7 +72,9 @@ class Frame:
         self._call(count, scalars, numbers)
         return self._results[: rows * count]
 
-    def long(self, values: Sequence[float | int | Floats], count: int, rows: int, *numbers: int) -> Floats:
+    def long(
+        self, values: Sequence[float | int | Floats], count: int, rows: int, numbers: tuple[int, ...]
+    ) -> Floats:
         """Results for any number of options. Values are numbers or contiguous float64 arrays of `count`."""
         results = np.empty(rows * count)
         held = [value if isinstance(value, np.ndarray) else np.array([value], float) for value in values]
@@ -90,7 +92,7 @@ class Frame:
         if last != self._last:
             self._cells[INPUTS + 2 :] = list(last)
             self._last = last
-        self._entry(self._arguments)
+        self._entry(self._list)
 
 
 class _Frames(threading.local):

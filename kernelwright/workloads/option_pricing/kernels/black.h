@@ -17,7 +17,7 @@ constexpr int TILE = 256;           // options worked on together; a tile's rows
 constexpr int INPUTS = 7;
 constexpr std::int64_t PARALLEL_FROM = 8192;  // fewer options are done before other threads have woken
 constexpr std::int64_t BLACK = 0;   // model: Black-76; anything else is Black-Scholes-Merton
-constexpr double SQRT_2_PI = 0x1.40d931ff62706p1, INVERSE_SQRT_2_PI = 0x1.9884533d43651p-2;
+constexpr double INVERSE_SQRT_2_PI = 0x1.9884533d43651p-2;
 constexpr double MOST_X = 700.0;     // |ln(F/K)| beyond which exponentials overflow
 constexpr double NEAR = -0.7;       // z1 from which the first line is used
 
@@ -75,19 +75,19 @@ INLINE Sides sides_of(double underlying, double strike, double years, double rat
 
 INLINE double positive(double value) { return truth(value > 0.0) * truth(value < INFINITE); }
 
-struct Density {
+struct Bell {
     double z;      // a - h, rounded
-    double value;  // n(a - h), of the unrounded difference
+    double value;  // exp(-(a - h)^2 / 2), of the unrounded difference
 };
 
-// n(a - h) for a = distance / s, without the error that rounding distance, s, a and a - h would bring into the
-// exponent.
-INLINE Density density(Sum distance, Sum s, double a, double h) {
+// The bell curve at a - h for a = distance / s, without the error that rounding distance, s, a and a - h would bring
+// into the exponent.
+INLINE Bell bell_at(Sum distance, Sum s, double a, double h) {
     const Sum z = sum_of(a, -h);
     const double lost = z.lost + (std::fma(-a, s.value, distance.value) + distance.lost - (a + h) * s.lost) / s.value;
     const double square = z.value * z.value;
     const double low = -0.5 * std::fma(z.value, z.value, -square) - z.value * lost;
-    return {z.value, INVERSE_SQRT_2_PI * exp_sum(-0.5 * square, low)};
+    return {z.value, exp_sum(-0.5 * square, low)};
 }
 
 // 1 for an option, 0 for anything else.

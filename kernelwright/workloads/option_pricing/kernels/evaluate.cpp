@@ -31,12 +31,13 @@ INLINE Greeks greeks_of(double sign, double spot, double years, double rate, dou
     const bool below = made.x < 0.0, call = sign > 0.0;
     const double distance = below ? -made.x : made.x, lost = below ? -made.x_lost : made.x_lost;
     const double a = distance / s, h = 0.5 * s;
-    const Density at = density({distance, lost}, {s, s_lost}, a, h);
-    const bool near = at.z >= NEAR;
-    const MillsPair pair = mills_pair(near ? at.z : -at.z, a + h, near ? s : 2.0 * a);
-    const double first = at.value * (pair.difference + pair.second);
-    const double otm = near ? at.value * pair.difference : 1.0 - at.value * (pair.difference + 2.0 * pair.second);
-    const double two = at.value * (low / high) * pair.second;
+    const Bell bell = bell_at({distance, lost}, {s, s_lost}, a, h);
+    const double density = INVERSE_SQRT_2_PI * bell.value;
+    const bool near = bell.z >= NEAR;
+    const MillsPair pair = mills_pair(near ? bell.z : -bell.z, a + h, near ? s : 2.0 * a);
+    const double first = density * (pair.difference + pair.second);
+    const double otm = near ? density * pair.difference : 1.0 - density * (pair.difference + 2.0 * pair.second);
+    const double two = density * (low / high) * pair.second;
     const Tails tail{near ? first : 1.0 - first, near ? 1.0 - first : first, two, 1.0 - two};
     // N(sign d1) and N(sign d2): d1 = -z1, d2 = -z2 where A < B; d1 = z2, d2 = z1 elsewhere.
     const double n1 = below ? (call ? tail.one : tail.one_left) : (call ? tail.two_left : tail.two);
@@ -45,7 +46,7 @@ INLINE Greeks greeks_of(double sign, double spot, double years, double rate, dou
     Greeks out;
     out.price = (intrinsic > 0.0 ? intrinsic : 0.0) + (wide < LEAST_S ? 0.0 : low * otm);
     out.delta = sign * made.factor * n1;
-    const double weight = low * at.value;
+    const double weight = low * density;
     out.gamma = weight / spot / (spot * s);
     out.vega = weight * root;
     const double decay = weight * sigma / (2.0 * (root < LEAST_S ? LEAST_S : root));

@@ -18,6 +18,7 @@ constexpr int MOST_STEPS = 24;
 constexpr double CLOSE = 0.1;       // |residual| from which one last step is exact
 constexpr double REACH = 1.4;       // how far z1 may go to the wrong side of 0, doubled: stays within MILLS_LEAST
 constexpr double LEAST_SHARE = 1e-300, LOG_FROM = 1e-280;
+constexpr double SQRT_2_PI = 0x1.40d931ff62706p1, SQRT_2_PI_LOST = -0x1.a6a0d6f814637p-53;
 constexpr double SLACK = 0x1p-51;   // a price this much below a positive intrinsic value is rounding, not a fault
 
 // a^2 of the small-s limit by m = ln(1 + |x| / v), v the volatility at the money: r^4 over a polynomial, r = sqrt m.
@@ -33,6 +34,7 @@ struct Search {
     alignas(64) double lost[TILE];      // what it was rounded by
     alignas(64) double side[TILE];      // 1: objective ln(price), -1: ln(bound - price)
     alignas(64) double target[TILE];    // sqrt(2 pi) times the price's share of min(A, B), or the gap's
+    alignas(64) double target_lost[TILE];
     alignas(64) double logarithm[TILE];
     alignas(64) double s[TILE];
     alignas(64) double fault[TILE];
@@ -83,8 +85,8 @@ INLINE Step step(const Search &at, int i, bool last) {
     const double value = pair.difference + (side > 0.0 ? 0.0 : 2.0 * pair.second);
     double residual = (log_normal(value) - 0.5 * z * z) - at.logarithm[i];
     if (last) {
-        const double share = SQRT_2_PI * density({distance, at.lost[i]}, {s, 0.0}, a, h).value * value;
-        const double off = (share - target) / target;
+        const double reached = bell_at({distance, at.lost[i]}, {s, 0.0}, a, h).value * value;
+        const double off = ((reached - target) - at.target_lost[i]) / target;
         const double exact = off * (1.0 - off * (0.5 - off * (1.0 / 3.0 - off * (0.25 - off * 0.2))));
         residual = target < LOG_FROM ? residual : exact;
     }
@@ -110,7 +112,7 @@ INLINE void prepare(const Tile &tile, int width, bool black, Search &at) {
         const double price = prices[i], bound = sign > 0.0 ? made.asset : made.cash;
         const double low = made.asset < made.cash ? made.asset : made.cash;
         const double intrinsic = sign * made.excess, inside = intrinsic > 0.0 ? intrinsic : 0.0;
-        const double share = (price - inside) / low, gap = (bound - price) / low;
+        const double part = price - inside, rest = bound - price, share = part / low, gap = rest / low;
         const double allowed = intrinsic > 0.0 ? -SLACK * price / low : 0.0;
         const double option = is_option(sign, spot, strike, years, made);
         const bool good = option * truth(years > 0.0) * truth(price == price) > 0.0;
@@ -123,7 +125,11 @@ INLINE void prepare(const Tile &tile, int width, bool black, Search &at) {
         // What cannot be solved is replaced by something that converges at once.
         at.distance[i] = solved ? std::fabs(made.x) : 0.0;
         at.lost[i] = solved ? (made.x < 0.0 ? -made.x_lost : made.x_lost) : 0.0;
-        at.target[i] = SQRT_2_PI * (solved ? (share > gap ? gap : share) : 0.25);
+        const double taken = solved ? (share > gap ? gap : share) : 0.25, whole = share > gap ? rest : part;
+        const double taken_lost = solved ? std::fma(-taken, low, whole) / low : 0.0;
+        const double target = SQRT_2_PI * taken;
+        at.target[i] = target;
+        at.target_lost[i] = std::fma(SQRT_2_PI, taken, -target) + (SQRT_2_PI * taken_lost + SQRT_2_PI_LOST * taken);
         at.logarithm[i] = log_normal(at.target[i]);
         at.s[i] = guess(at.distance[i], at.side[i], at.target[i]);
     }
