@@ -141,3 +141,13 @@ def test_threads_do_not_meet() -> None:
     for thread in threads:
         thread.join()
     assert all(set(found[number]) == {priced(strike=90.0 + number)} for number in range(4))
+
+
+def test_flags_of_the_other_byte_order() -> None:
+    flags = np.array(["c", "p"]).astype(">U1")
+    np.testing.assert_array_equal(priced(flag=flags), [priced(flag="c"), priced(flag="p")])
+    for policy in ("raise", "warn", "ignore"):
+        with pytest.raises(UsageError, match="flag 'é' is neither"):
+            priced(flag=np.array(["c", "é"]), on_error=policy)
+        with pytest.raises(UsageError, match="flag 'x' is neither"):
+            priced(flag=np.array(["c", "x"]), on_error=policy)

@@ -32,7 +32,7 @@ class Arguments(NamedTuple):
     dtype: type[np.floating[Any]]
     wrap: Wrap | None
 
-    def run(self, frame: Frame, rows: int, *numbers: int) -> list[Any]:
+    def run(self, frame: Frame, rows: int, numbers: tuple[int, ...]) -> list[Any]:
         """`rows` results: numbers where all arguments are numbers, else in the arguments' container."""
         values, shape, dtype, wrap = self
         count = shape[0] if len(shape) == 1 else prod(shape)

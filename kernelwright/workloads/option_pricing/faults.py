@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes as c
 import warnings
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from kernelwright.core.errors import UsageError, did_you_mean
 
@@ -24,21 +24,25 @@ KINDS = (
 )
 
 
+INVALID, TOTAL = 0, 2 * len(KINDS)
+"""In what a kernel reports: where the count of the first kind stands, and the count of all."""
+FAULT_WORDS = TOTAL + 1
+
+
 class OptionWarning(UserWarning):
     """Some options have no answer; theirs is NaN."""
 
 
-def check_policy(on_error: str) -> None:
-    """UsageError unless `on_error` is one of `POLICIES`."""
-    if on_error not in POLICIES:
-        raise UsageError(f"on_error is {on_error!r}; {did_you_mean(str(on_error), POLICIES)}")
+def unknown_policy(on_error: Any) -> UsageError:
+    """What to raise for an `on_error` that is none of `POLICIES`."""
+    return UsageError(f"on_error is {on_error!r}; {did_you_mean(str(on_error), POLICIES)}")
 
 
 def settle(faults: c.Array[c.c_int64], on_error: str) -> None:
-    """Raise, warn or do nothing about the kernel's counts (by kind) and first positions (by kind)."""
-    if on_error == "ignore" or not (faults[0] or faults[1] or faults[2]):
+    """Raise, warn or do nothing about a kernel's report: counts by kind, first positions by kind, total."""
+    if on_error == "ignore":
         return
-    counts, positions = faults[: len(KINDS)], faults[len(KINDS) :]
+    counts, positions = faults[: len(KINDS)], faults[len(KINDS) : TOTAL]
     kind = min((k for k, count in enumerate(counts) if count), key=lambda k: positions[k])
     message = f"option {positions[kind]} {KINDS[kind]}; {_counted(counts)}"
     if on_error == "raise":

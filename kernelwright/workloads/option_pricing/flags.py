@@ -36,7 +36,7 @@ def sign_of(flag: Any) -> Any:
 
 
 def _of_texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.itemsize == 4 and array.dtype.char == "U" and array.ndim and array.flags.c_contiguous:
+    if array.dtype.str == "<U1" and array.ndim and array.flags.c_contiguous:
         # One code point each: looked up faster than text is compared.
         try:
             signs: np.ndarray[Any, Any] = _SIGN_OF_CODE[array.view(np.uint32)]
@@ -61,4 +61,5 @@ def require_known(flag: Any) -> None:
 
 
 def _wrong(flag: Any) -> UsageError:
-    return UsageError(f"flag {flag!r} is neither call nor put; give 'c' or 'p', or +1 or -1")
+    shown = str(flag) if isinstance(flag, str) else flag
+    return UsageError(f"flag {shown!r} is neither call nor put; give 'c' or 'p', or +1 or -1")

@@ -23,13 +23,11 @@ from kernelwright.core.kernel import Kernel
 from kernelwright.core.target import Target
 from kernelwright.execute.launcher import HostModule
 from kernelwright.languages import build
+from kernelwright.workloads.option_pricing.faults import FAULT_WORDS
 from kernelwright.workloads.option_pricing.kernels import evaluate_kernel, implied_kernel
 
 Floats = npt.NDArray[np.float64]
 INPUTS, MOST_RESULTS = 7, 6
-FAULT_KINDS = 3
-INVALID = 0
-"""Index of the count of what is no option at all."""
 SHORT = 2048
 """Calls of up to so many options go through the frame's own room: copying as many costs less than asking
 NumPy for addresses."""
@@ -43,7 +41,7 @@ class Frame:
         self._entry = entry
         self._inputs = [np.ones(SHORT) for _ in range(INPUTS)]
         self._results = np.empty(MOST_RESULTS * SHORT)
-        self.faults: c.Array[c.c_int64] = (c.c_int64 * (2 * FAULT_KINDS))()
+        self.faults: c.Array[c.c_int64] = (c.c_int64 * FAULT_WORDS)()
         self._cells = (c.c_int64 * (INPUTS + 2 + numbers))()
         start = c.addressof(self._cells)
         self._arguments = (c.c_void_p * len(self._cells))(*range(start, start + 8 * len(self._cells), 8))

@@ -19,9 +19,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kernelwright.workloads.option_pricing.arguments import arguments, model_number
-from kernelwright.workloads.option_pricing.faults import OnError, check_policy, settle
+from kernelwright.workloads.option_pricing.faults import (
+    INVALID,
+    POLICIES,
+    TOTAL,
+    OnError,
+    settle,
+    unknown_policy,
+)
 from kernelwright.workloads.option_pricing.flags import require_known
-from kernelwright.workloads.option_pricing.native import INVALID, Frame, evaluate_frame, implied_frame
+from kernelwright.workloads.option_pricing.native import Frame, evaluate_frame, implied_frame
 
 MERTON = "black_scholes_merton"
 
@@ -122,28 +129,28 @@ def implied_volatility(
 
 
 def _implied(given: tuple[Any, ...], model: str, on_error: str) -> Any:
-    check_policy(on_error)
-    price, *contract, dividend_yield = given
+    price, flag, underlying, strike, years, rate, dividend_yield = given
     number = model_number(model, dividend_yield)
-    frame = implied_frame()
-    (found,) = arguments(*contract, dividend_yield, price).run(frame, 1, number)
-    _settle(frame, contract[0], on_error)
-    return found
+    values = (underlying, strike, years, rate, dividend_yield, price)
+    return _answers(implied_frame(), flag, values, 1, (number,), on_error)[0]
 
 
 def _evaluate(given: tuple[Any, ...], wanted: int, model: str, on_error: str) -> list[Any]:
     """Rows for the bits of `wanted`: price, delta, gamma, vega, theta, rho."""
-    check_policy(on_error)
     flag, underlying, strike, years, rate, volatility, dividend_yield = given
     number = model_number(model, dividend_yield)
-    frame = evaluate_frame()
-    checked = arguments(flag, underlying, strike, years, rate, dividend_yield, volatility)
-    rows = checked.run(frame, wanted.bit_count(), wanted, number)
-    _settle(frame, flag, on_error)
-    return rows
+    values = (underlying, strike, years, rate, dividend_yield, volatility)
+    return _answers(evaluate_frame(), flag, values, wanted.bit_count(), (wanted, number), on_error)
 
 
-def _settle(frame: Frame, flag: Any, on_error: str) -> None:
-    if frame.faults[INVALID]:
-        require_known(flag)
-    settle(frame.faults, on_error)
+def _answers(
+    frame: Frame, flag: Any, values: tuple[Any, ...], rows: int, numbers: tuple[int, ...], on_error: str
+) -> list[Any]:
+    if on_error not in POLICIES:
+        raise unknown_policy(on_error)
+    answers = arguments(flag, *values).run(frame, rows, numbers)
+    if frame.faults[TOTAL]:
+        if frame.faults[INVALID]:
+            require_known(flag)
+        settle(frame.faults, on_error)
+    return answers

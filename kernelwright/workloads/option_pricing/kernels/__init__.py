@@ -7,12 +7,14 @@ value), `wanted` (a bit for each result) and `model`.
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 from kernelwright.core.kernel import Kernel, Proposer, Source
 from kernelwright.core.plan import Arg, Buffer, BufferArg, Call, IntArg, Plan
 
 INPUTS = ("sign", "underlying", "strike", "years", "rate", "dividend_yield")
+OPTIONS = ("-mprefer-vector-width=512",) if platform.machine() in ("x86_64", "AMD64") else ()
 HEADERS = ("black.h", "coefficients.h", "elementary.h", "faults.h", "mills.h")
 
 
@@ -30,7 +32,7 @@ def _kernel(entry: str, inputs: tuple[str, ...], numbers: tuple[str, ...]) -> Ke
     buffers = (
         *(Buffer(name=name, role="input", dtype="float64", shape=("n",)) for name in inputs),
         Buffer(name="results", role="output", dtype="float64", shape=("n",)),
-        Buffer(name="faults", role="output", dtype="int64", shape=(6,)),
+        Buffer(name="faults", role="output", dtype="int64", shape=(7,)),
     )
     arguments: tuple[Arg, ...] = (
         *(BufferArg(buffer=buffer.name) for buffer in buffers),
@@ -42,7 +44,7 @@ def _kernel(entry: str, inputs: tuple[str, ...], numbers: tuple[str, ...]) -> Ke
         language="cpp",
         sources=tuple(_source(name) for name in (f"{entry}.cpp", *HEADERS)),
         plan=Plan(buffers=buffers, run=(Call(entry=entry, args=arguments),)),
-        options=("-mprefer-vector-width=512",),
+        options=OPTIONS,
         proposer=Proposer(name="by hand"),
     )
 

@@ -13,7 +13,7 @@ constexpr double LN2_LOW = 0x1.cf79abc9e3b3ap-40;
 constexpr double LOG2_E = 0x1.71547652b82fep0;
 constexpr double ROUNDER = 0x1.8p52;  // added and taken away, it rounds; its low bits are the integer
 constexpr double TWO_52 = 0x1p52;
-constexpr std::int64_t SQRT_HALF_BITS = 0x3fe6a09e667f3bcd;
+constexpr std::uint64_t SQRT_HALF_BITS = 0x3fe6a09e667f3bcd;
 constexpr double INFINITE = __builtin_inf();
 constexpr double NOT_A_NUMBER = __builtin_nan("");
 
@@ -49,8 +49,8 @@ INLINE double exp_sum(double high, double low) {
     const double n = shifted - ROUNDER;
     const double r = std::fma(-n, LN2_LOW, std::fma(-n, LN2_HIGH, x)) + low;
     const double value = 1.0 + std::fma(r * r, polynomial(EXP, r), r);
-    const std::int64_t scaled =
-        std::bit_cast<std::int64_t>(value) + (std::bit_cast<std::int64_t>(shifted) << 52);
+    const std::uint64_t scaled =
+        std::bit_cast<std::uint64_t>(value) + (std::bit_cast<std::uint64_t>(shifted) << 52);
     return x < -708.0 ? 0.0 : std::bit_cast<double>(scaled);
 }
 
@@ -73,11 +73,10 @@ INLINE Sum sum_of(double a, double b) {
 // ln(1 + f) = 2 atanh(s) = f - f^2 / 2 + s (f^2 / 2 + 2 s^2 W(s^2)). The first two terms are kept without loss, so
 // that the sum errs by the rounding of the third, at most 2e-18.
 INLINE Sum log_sum(double x) {
-    constexpr std::int64_t one = std::int64_t(1023) << 52;
-    const std::int64_t bits = std::bit_cast<std::int64_t>(x);
-    const std::int64_t moved = bits - SQRT_HALF_BITS + one;
-    const std::int64_t biased = std::int64_t(std::uint64_t(moved) >> 52);
-    const double e = std::bit_cast<double>(biased | std::bit_cast<std::int64_t>(TWO_52)) - (TWO_52 + 1023.0);
+    constexpr std::uint64_t one = std::uint64_t(1023) << 52;
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+    const std::uint64_t biased = (bits - SQRT_HALF_BITS + one) >> 52;
+    const double e = std::bit_cast<double>(biased | std::bit_cast<std::uint64_t>(TWO_52)) - (TWO_52 + 1023.0);
     const double f = std::bit_cast<double>(bits - (biased << 52) + one) - 1.0;
     const double s = f / (2.0 + f), z = s * s, half = 0.5 * f, square = half * f;
     const double square_lost = std::fma(half, f, -square);

@@ -5,9 +5,12 @@
 constexpr int FAULT_KINDS = 3;
 constexpr double INVALID = 1.0, BELOW_INTRINSIC = 2.0, ABOVE_BOUND = 3.0;  // 0 is no fault
 
-// faults: FAULT_KINDS counts, then FAULT_KINDS positions.
+constexpr int TOTAL = 2 * FAULT_KINDS;
+
+// faults: FAULT_KINDS counts, FAULT_KINDS positions, and the count of all.
 inline void clear(std::int64_t *faults) {
-    for (int k = 0; k < 2 * FAULT_KINDS; ++k) faults[k] = k < FAULT_KINDS ? 0 : INT64_MAX;
+    for (int k = 0; k < FAULT_KINDS; ++k) faults[k] = 0, faults[FAULT_KINDS + k] = INT64_MAX;
+    faults[TOTAL] = 0;
 }
 
 // Enters a tile's faults; threads come here only where there are some.
@@ -20,7 +23,7 @@ inline void enter(std::int64_t *faults, const double *fault, std::int64_t first,
     for (int i = 0; i < count; ++i) {
         if (fault[i] == 0.0) continue;
         const int kind = int(fault[i]) - 1;
-        ++faults[kind];
+        ++faults[kind], ++faults[TOTAL];
         if (first + i < faults[FAULT_KINDS + kind]) faults[FAULT_KINDS + kind] = first + i;
     }
 }
