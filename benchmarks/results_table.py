@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.examples import newest
 from benchmarks.ledger import RESULTS, Ledger
+from benchmarks.option_pricing import table as option_pricing
 from kernelwright.core.measurement import METHOD_VERSION
 from kernelwright.core.problem import CONTRACT_VERSION
 from kernelwright.core.wire import content_hash
@@ -178,6 +179,7 @@ SECTIONS: dict[str, tuple[str, Callable[[list[Record]], list[str]]]] = {
     "hostile": ("Many hostile kernels in a row", hostile),
     "kernelbench": ("KernelBench problems", speedups),
     "memory": ("Memory of a search", memory),
+    "option_pricing": ("Option pricing beside other libraries", option_pricing),
     "service": ("Verdicts of the service", service),
     "startup": ("Start of the command", startup),
     "verdicts": ("Verdicts on a GPU", verdicts),
