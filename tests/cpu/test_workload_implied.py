@@ -77,6 +77,22 @@ def test_many_options_price_again_to_what_was_paid(draw: object) -> None:
     assert np.all(np.abs(again - book.price)[answered] <= 6 * unit[answered])
 
 
+def test_total_volatilities_of_ten_orders_and_thirty_six_deviations() -> None:
+    rng, count = np.random.default_rng(0), 100_000
+    s = 10 ** rng.uniform(-9, 1.6, count)
+    deviations = rng.uniform(-36, 36, count) * rng.choice([0, 1e-6, 1e-2, 0.3, 1], count)
+    x, years = np.clip(s * deviations, -300, 300), 10 ** rng.uniform(-4, 1.5, count)
+    contract = (np.where(x < 0, 1.0, -1.0), 1.0, np.exp(-x), years, 0.0)  # out of the money
+    sigma = s / np.sqrt(years)
+    price, vega = (getattr(op, name)(*contract, sigma, model="black") for name in ("price", "vega"))
+    bound = np.where(x < 0, 1.0, contract[2])
+    kept = (price > 1e-285) & (price > 1e-298 * np.minimum(1, contract[2])) & (bound - price > 1e-14 * bound)
+    found = op.implied_volatility(np.where(kept, price, bound / 2), *contract, model="black")
+    unit = EPS * (sigma + price / np.where(kept, vega, 1.0))
+    assert np.mean(kept) > 0.9
+    assert np.max((np.abs(found - sigma) / unit)[kept]) <= 4
+
+
 @pytest.mark.parametrize("model", ["black", "black_scholes", "black_scholes_merton"])
 @pytest.mark.parametrize("flag", ["c", "p"])
 def test_models_come_back(model: str, flag: str) -> None:

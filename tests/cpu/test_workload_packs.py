@@ -48,6 +48,17 @@ def test_a_pack_that_cannot_be_used_is_not_measured(monkeypatch: pytest.MonkeyPa
     assert "it is not there" in str(done.exception)
 
 
+def test_what_was_measured_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = [{"what": "speed", "us": {"ours": 1.25}, "ci": [1.0, 1.5], "failed": None}]
+    monkeypatch.setattr(
+        PACKS, "get", lambda name: replace(PACK, bench=lambda: iter(measured), peers=("no_such",))
+    )
+    lines = CliRunner().invoke(root, ["workload", "bench", "option_pricing"]).output
+    assert "what speed  us ours 1.25  ci 1 to 1.5\nno_such: not installed" in lines
+    printed = CliRunner().invoke(root, ["workload", "bench", "option_pricing", "--json"]).stdout
+    assert json.loads(printed)["records"] == measured and "no_such" in json.loads(printed)["absent_peers"]
+
+
 def test_an_unknown_pack_is_named() -> None:
     done = CliRunner().invoke(root, ["workload", "bench", "option_prices"])
     assert "did you mean 'option_pricing'" in str(done.exception)

@@ -7,8 +7,9 @@ option (a negative strike) is the kernel's to find.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,38 @@ _FLAGS = {str, float, int, list, np.ndarray}
 """Types of flags that are no container to which results go back."""
 
 
-class Arguments(NamedTuple):
+def answers(
+    frame: Frame, flag: Any, values: tuple[Any, ...], rows: int, numbers: tuple[int, ...]
+) -> list[Any]:
+    """`rows` results of a kernel for a flag and six numbers, which are checked and broadcast.
+
+    UsageError, one line, for what does not fit.
+    """
+    given = [sign_of(flag), *values]
+    shape = _plain_shape(given) if type(flag) in _FLAGS else None
+    if shape is None:
+        return _unpacked(flag, values, given).run(frame, rows, numbers)
+    if not shape:
+        found: list[Any] = frame.short(given, 1, rows, numbers).tolist()
+        return found
+    if len(shape) == 1 and 0 < shape[0] <= SHORT:
+        count, flat = shape[0], frame.short(given, shape[0], rows, numbers)
+        return [flat[first : first + count].copy() for first in range(0, rows * count, count)]
+    return Arguments(given, shape, np.float64, None).run(frame, rows, numbers)
+
+
+def _unpacked(flag: Any, values: tuple[Any, ...], given: list[Any]) -> Arguments:
+    """Arguments of which some are in containers, of other types, or to be broadcast."""
+    wrap = wrap_of((flag, *values))
+    plains = [plain(value) for value in given]
+    arrays = [value for value in plains if not isinstance(value, float | int)]
+    for array in arrays:
+        _check(array)
+    return Arguments(plains, _shape(arrays), _dtype(arrays), wrap)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
     """Numbers or arrays that broadcast to `shape`: sign, underlying, strike, years, rate, yield, last."""
 
     values: list[Any]
@@ -34,16 +66,13 @@ class Arguments(NamedTuple):
 
     def run(self, frame: Frame, rows: int, numbers: tuple[int, ...]) -> list[Any]:
         """`rows` results: numbers where all arguments are numbers, else in the arguments' container."""
-        values, shape, dtype, wrap = self
-        count = shape[0] if len(shape) == 1 else prod(shape)
-        short = 0 < count <= SHORT and len(shape) <= 1
+        count = prod(self.shape)
+        short = 0 < count <= SHORT and len(self.shape) <= 1
         if short:
-            flat = frame.short(values, count, rows, numbers)
-            if rows == 1 and shape and wrap is None and dtype is np.float64:
-                return [flat.copy()]
+            flat = frame.short(self.values, count, rows, numbers)
         else:
-            flat = frame.long([_spread(value, shape) for value in values], count, rows, numbers)
-        if not shape:
+            flat = frame.long([_spread(value, self.shape) for value in self.values], count, rows, numbers)
+        if not self.shape:
             return [self._number(value) for value in flat.tolist()]
         return [self._array(flat[row * count : (row + 1) * count], short) for row in range(rows)]
 
@@ -56,20 +85,6 @@ class Arguments(NamedTuple):
         # What a short call found lies in the frame, where the next call writes.
         array = flat.astype(self.dtype, copy=copy).reshape(self.shape)
         return array if self.wrap is None else self.wrap(array)
-
-
-def arguments(flag: Any, *values: Any) -> Arguments:
-    """Check and broadcast a flag and six numbers; UsageError, one line, for what does not fit."""
-    given = [sign_of(flag), *values]
-    shape = _plain_shape(given) if type(flag) in _FLAGS else None
-    if shape is not None:
-        return Arguments(given, shape, np.float64, None)
-    wrap = wrap_of((flag, *values))
-    given = [plain(value) for value in given]
-    arrays = [value for value in given if not isinstance(value, float | int)]
-    for array in arrays:
-        _check(array)
-    return Arguments(given, _shape(arrays), _dtype(arrays), wrap)
 
 
 def _plain_shape(given: list[Any]) -> tuple[int, ...] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from kernelwright.core.errors import UsageError
 
 SIGNS = {"c": 1.0, "p": -1.0}
+_LETTER = np.dtype("U1")
 _SIGN_OF_CODE = np.full(128, np.nan)
 _SIGN_OF_CODE[[ord(letter) for letter in SIGNS]] = list(SIGNS.values())
 
@@ -19,6 +20,8 @@ def sign_of(flag: Any) -> Any:
     UsageError for text that is neither, and for what is neither text nor number. Numbers other than +1 and -1
     are the kernel's to find.
     """
+    if type(flag) is np.ndarray:
+        return _of_array(flag)
     if isinstance(flag, str):
         try:
             return SIGNS[flag]
@@ -26,7 +29,10 @@ def sign_of(flag: Any) -> Any:
             raise _wrong(flag) from None
     if isinstance(flag, float | int):
         return float(flag)
-    array = flag if type(flag) is np.ndarray else np.asarray(flag)
+    return _of_array(np.asarray(flag))
+
+
+def _of_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     kind = array.dtype.kind
     if kind in "OUS":
         return _of_texts(array)
@@ -36,10 +42,13 @@ def sign_of(flag: Any) -> Any:
 
 
 def _of_texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.dtype.str == "<U1" and array.ndim and array.flags.c_contiguous:
-        # One code point each: looked up faster than text is compared.
+    if array.dtype == _LETTER and array.ndim and array.flags.c_contiguous:
+        # One code point each: looked up faster than text is compared, by `take` if they are few.
+        codes = array.view(np.uint32)
         try:
-            signs: np.ndarray[Any, Any] = _SIGN_OF_CODE[array.view(np.uint32)]
+            signs: np.ndarray[Any, Any] = (
+                _SIGN_OF_CODE.take(codes) if codes.size < 256 else _SIGN_OF_CODE[codes]
+            )
             return signs
         except IndexError:
             raise _wrong(array[(array != "c") & (array != "p")].flat[0]) from None

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kernelwright.workloads.option_pricing.arguments import arguments, model_number
+from kernelwright.workloads.option_pricing.arguments import answers, model_number
 from kernelwright.workloads.option_pricing.faults import (
     INVALID,
     POLICIES,
@@ -148,9 +148,9 @@ def _answers(
 ) -> list[Any]:
     if on_error not in POLICIES:
         raise unknown_policy(on_error)
-    answers = arguments(flag, *values).run(frame, rows, numbers)
+    found = answers(frame, flag, values, rows, numbers)
     if frame.faults[TOTAL]:
         if frame.faults[INVALID]:
             require_known(flag)
         settle(frame.faults, on_error)
-    return answers
+    return found
