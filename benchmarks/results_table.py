@@ -172,6 +172,35 @@ def verdicts(records: list[Record]) -> list[str]:
                    "KernelBench's evaluation s, median"], rows)  # fmt: skip
 
 
+def models(records: list[Record]) -> list[str]:
+    """A row for each model, of its newest record: what stayed in, and the whole beside its baselines."""
+    rows = []
+    for record in {record["name"]: record for record in records}.values():
+        whole = record["report"].get("whole")
+        row = [record["name"], len(record["sites"]), record["against"]]
+        if whole is None:
+            rows.append([*row, "", "", "", "no part has a faster kernel", _versions(record)])
+            continue
+        strongest = whole["strongest"]
+        low, high = whole["speedup_ci"][strongest]
+        rows.append([
+            *row, f"{whole['latency_us']['kernels']:,.0f}", f"{whole['speedup']['eager']:.2f}x",
+            f"{whole['speedup'][strongest]:.2f}x over {strongest}, {low:.3f} to {high:.3f}",
+            whole["status"] if record["sites"] else f"{whole['status']}; left alone", _versions(record),
+        ])  # fmt: skip
+    head = [
+        "model",
+        "sites",
+        "kept against",
+        "us a call",
+        "over eager",
+        "over the strongest",
+        "status",
+        "versions",
+    ]
+    return _table(head, rows)
+
+
 SECTIONS: dict[str, tuple[str, Callable[[list[Record]], list[str]]]] = {
     "aa": ("Eager against itself", same_against_itself),
     "corpus": ("Honest and hostile kernels", corpus),
@@ -182,6 +211,7 @@ SECTIONS: dict[str, tuple[str, Callable[[list[Record]], list[str]]]] = {
     "option_pricing": ("Option pricing beside other libraries", option_pricing),
     "service": ("Verdicts of the service", service),
     "startup": ("Start of the command", startup),
+    "models": ("Whole models in place", models),
     "verdicts": ("Verdicts on a GPU", verdicts),
 }
 

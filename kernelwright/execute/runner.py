@@ -220,9 +220,13 @@ class Runner:
 
     def _empty(self, buffer: BoundBuffer, margin: int) -> torch.Tensor:
         """A new tensor; its storage has `margin` more elements behind the last."""
+        form = {"dtype": getattr(torch, buffer.dtype), "device": self.device}
         try:
-            flat = torch.empty(buffer.numel + margin, dtype=getattr(torch, buffer.dtype), device=self.device)
-            tensor = flat[: buffer.numel].view(buffer.shape)
+            if margin:
+                flat = torch.empty(buffer.numel + margin, **form)
+                tensor = flat[: buffer.numel].view(buffer.shape)
+            else:
+                tensor = torch.empty(buffer.shape, **form)
         except (RuntimeError, MemoryError) as error:
             raise KernelFault(f"no memory for buffer '{buffer.name}' of {buffer.nbytes} bytes") from error
         if self.device.type == "cpu" and tensor.data_ptr() % CPU_ALIGNMENT:

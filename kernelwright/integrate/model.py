@@ -224,6 +224,7 @@ def _whole(found: Timed) -> dict[str, Any]:
         "status": found.status,
         "unavailable": found.unavailable,
         "stopping": found.stopping,
+        "disturbed": found.disturbed or None,
     }
 
 
@@ -231,7 +232,8 @@ def _said(found: Timed) -> str:
     words = [
         f"{one.ratio:.2f}x [{one.ci[0]:.2f}, {one.ci[1]:.2f}] over {one.baseline}" for one in found.speedups
     ]
-    return f"{found.latency_us[KERNELS]:,.0f} us a call, {found.status}: {', '.join(words)}"
+    doubt = f" (while it was timed, {found.disturbed})" if found.disturbed else ""
+    return f"{found.latency_us[KERNELS]:,.0f} us a call, {found.status}: {', '.join(words)}{doubt}"
 
 
 def _over_eager(result: Result) -> tuple[float, float]:

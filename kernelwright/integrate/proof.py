@@ -30,6 +30,7 @@ from kernelwright.execute.baselines import Baseline, BaselineUnavailable, make_b
 from kernelwright.integrate.batch import Batch
 from kernelwright.integrate.installation import Installation
 from kernelwright.measure.baselines import BASELINES
+from kernelwright.measure.disturbance import disturbance, ticks
 from kernelwright.measure.statistics import Ratio, median, paired_ratio
 from kernelwright.measure.status import status_of
 from kernelwright.measure.stopping import Rule
@@ -70,6 +71,8 @@ class Timed:
     unavailable: dict[str, str]
     """Baselines that could not be made, with the reason."""
     stopping: str
+    disturbed: str
+    """What else used the processors meanwhile, in words; empty where it was quiet."""
 
     @property
     def strongest(self) -> Speedup:
@@ -103,7 +106,8 @@ def timed(model: nn.Module, installed: Installation, batches: Sequence[Batch], d
     with installed.removed():
         baselines, unavailable = _baselines(model, batches, device)
     samples: dict[str, list[float]] = {KERNELS: [], **{name: [] for name in baselines}}
-    rng, begun, reason, ratios = random.Random(0), time.perf_counter(), None, {}
+    rng, begun, before = random.Random(0), time.perf_counter(), ticks([])
+    reason, ratios = None, dict[str, Ratio]()
     while reason is None:
         for _ in range(RULE.block_rounds):
             _round(model, installed, batches, baselines, samples, rng)
@@ -113,7 +117,8 @@ def timed(model: nn.Module, installed: Installation, batches: Sequence[Batch], d
     speedups = tuple(_speedup(name, ratio) for name, ratio in ratios.items())
     latency = {name: median(taken) for name, taken in samples.items()}
     stopping = RULE.describe(reason, len(samples[KERNELS]))
-    return Timed(latency, speedups, status_of(speedups), unavailable, stopping)
+    disturbed = disturbance(before, ticks([])).words()
+    return Timed(latency, speedups, status_of(speedups), unavailable, stopping, disturbed)
 
 
 def _round(
