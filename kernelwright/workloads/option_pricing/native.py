@@ -77,9 +77,11 @@ class Frame:
         results = np.empty(rows * count)
         held = [value if isinstance(value, np.ndarray) else np.array([value], float) for value in values]
         scalars = sum(1 << k for k, value in enumerate(values) if not isinstance(value, np.ndarray))
-        self._set([array.ctypes.data for array in (*held, results)])
-        self._call(count, scalars, numbers)
-        self._set(self._own)
+        try:
+            self._set([array.ctypes.data for array in (*held, results)])
+            self._call(count, scalars, numbers)
+        finally:  # an interrupt must not leave addresses of arrays that are gone
+            self._set(self._own)
         return results
 
     def _set(self, addresses: list[c.c_int64 | int]) -> None:

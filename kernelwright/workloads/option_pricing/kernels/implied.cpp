@@ -8,7 +8,7 @@
 //     "Uniform bounds for Black-Scholes implied volatility" (SIAM J. Fin. Math. 7, 2016), above.
 //   - A tile takes steps until all its options are within a tenth of their price, and then one last step whose
 //     residual comes from the price itself and not from its logarithm.
-// Both objectives are concave in s, so that steps do not run away.
+// ln(price) is concave in s, as its slope, vega / price, falls; steps are bounded besides, on both sides.
 #include "black.h"
 #include "faults.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int MOST_STEPS = 24;
 constexpr double CLOSE = 0.1;       // |residual| from which one last step is exact
-constexpr double REACH = 1.4;       // how far z1 may go to the wrong side of 0, doubled: stays within MILLS_LEAST
+constexpr double REACH = 0.7;       // how far z1 may go to the wrong side of 0; stays within MILLS_LEAST
 constexpr double LEAST_SHARE = 1e-300, LOG_FROM = 1e-280;
 constexpr double SQRT_2_PI = 0x1.40d931ff62706p1, SQRT_2_PI_LOST = -0x1.a6a0d6f814637p-53;
 constexpr double SLACK = 0x1p-51;   // a price this much below a positive intrinsic value is rounding, not a fault
@@ -41,9 +41,9 @@ struct Search {
     alignas(64) double zero[TILE];      // 1 where no time value is left and the volatility is 0
 };
 
+// s where the solution can be: z1 >= -0.674 where the price is below half of its bound, z1 <= 0 where it is above.
 INLINE double clamp(double s, double distance, double side) {
-    const double reach = 0.5 * REACH, bend = std::sqrt(reach * reach + 2.0 * distance);
-    const double most = reach + bend, least = 2.0 * distance / most;
+    const double most = REACH + std::sqrt(REACH * REACH + 2.0 * distance), least = 2.0 * distance / most;
     return side > 0.0 ? (s > most ? most : s) : (s < least ? least : s);
 }
 
