@@ -93,6 +93,20 @@ def test_total_volatilities_of_ten_orders_and_thirty_six_deviations() -> None:
     assert np.max((np.abs(found - sigma) / unit)[kept]) <= 4
 
 
+def test_a_volatility_is_the_same_wherever_the_option_stands() -> None:
+    book = hostile(np.random.default_rng(6), 20_000)
+    contract = (np.where(book.calls, 1.0, -1.0), book.spot, book.strike, book.years)
+    together = op.implied_volatility(book.price, *contract, 0.03, on_error="ignore")
+    order = np.random.default_rng(7).permutation(20_000)
+    mixed = op.implied_volatility(
+        book.price[order], *(part[order] for part in contract), 0.03, on_error="ignore"
+    )
+    np.testing.assert_array_equal(mixed, together[order])
+    for i in range(0, 20_000, 400):
+        alone = op.implied_volatility(book.price[i], *(part[i] for part in contract), 0.03, on_error="ignore")
+        np.testing.assert_array_equal(alone, together[i])
+
+
 @pytest.mark.parametrize("model", ["black", "black_scholes", "black_scholes_merton"])
 @pytest.mark.parametrize("flag", ["c", "p"])
 def test_models_come_back(model: str, flag: str) -> None:

@@ -6,8 +6,8 @@
 //     price / vega is a difference of Mills' ratios (black.h), a step needs neither exp nor a case by region.
 //   - The first guess inverts the limit of small s (Bachelier's model) below, and the upper bound of Tehranchi,
 //     "Uniform bounds for Black-Scholes implied volatility" (SIAM J. Fin. Math. 7, 2016), above.
-//   - A tile takes steps until all its options are within a tenth of their price, and then one last step whose
-//     residual comes from the price itself and not from its logarithm.
+//   - An option takes steps until one began within a tenth of its price, and then one last step whose residual
+//     comes from the price itself and not from its logarithm. Its tile waits for it.
 // ln(price) is concave in s, as its slope, vega / price, falls; steps are bounded besides, on both sides.
 #include "black.h"
 #include "faults.h"
@@ -38,6 +38,7 @@ struct Search {
     alignas(64) double logarithm[TILE];
     alignas(64) double s[TILE];
     alignas(64) double fault[TILE];
+    alignas(64) double open[TILE];      // 1 until the residual was small
     alignas(64) double zero[TILE];      // 1 where no time value is left and the volatility is 0
 };
 
@@ -132,16 +133,19 @@ INLINE void prepare(const Tile &tile, int width, bool black, Search &at) {
         at.target_lost[i] = std::fma(SQRT_2_PI, taken, -target) + (SQRT_2_PI * taken_lost + SQRT_2_PI_LOST * taken);
         at.logarithm[i] = log_normal(at.target[i]);
         at.s[i] = guess(at.distance[i], at.side[i], at.target[i]);
+        at.open[i] = 1.0;
     }
 }
 
+// One step of each option that is open still: what an option goes through does not depend on its neighbours.
 INLINE double steps(Search &at, int width) {
     double worst = 0.0;
 #pragma omp simd reduction(max : worst)
     for (int i = 0; i < width; ++i) {
         const Step next = step(at, i, false);
-        const double left = std::fabs(next.residual);
-        at.s[i] = clamp(at.s[i] * (1.0 + next.share), at.distance[i], at.side[i]);
+        const double open = at.open[i], left = open * std::fabs(next.residual);
+        at.s[i] = clamp(at.s[i] * (1.0 + open * next.share), at.distance[i], at.side[i]);
+        at.open[i] = left < CLOSE ? 0.0 : open;
         worst = left > worst ? left : worst;
     }
     return worst;
