@@ -89,6 +89,8 @@ def admit(
         raise KernelRefused(f"'{spec.name}' is on {tensor.device}; the kernel runs on {device}")
     if tuple(tensor.shape) != shape:
         raise KernelRefused(f"'{spec.name}' has shape {list(tensor.shape)}; the kernel takes {list(shape)}")
+    if tensor.is_neg() or tensor.is_conj():
+        raise KernelRefused(f"'{spec.name}' is a view that is negated or conjugated when it is read")
     if tensor.is_contiguous() and _aligned(tensor):
         return tensor
     if mutated:

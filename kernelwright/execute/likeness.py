@@ -1,17 +1,19 @@
-"""What a kernel took from its module as constant: parts, their modes, plain attributes and hooks.
+"""What a kernel took from its module as constant: parts, their classes, modes, plain attributes and hooks.
 
 The graph that a kernel computes has them built in. Who sets `norm.eps`, puts another activation in, hooks a
-part or calls `eval()` on it changes what the module computes, and the kernel does not follow.
+part, gives a layer the bias that it had not, or calls `eval()` on it changes what the module computes, and
+the kernel does not follow.
 
     wanted = likeness(module); watch = Watch(module)
     watch.holds()       # at each call: a few microseconds a part; where it fails, likeness(module) decides
 
 Not covered: globals that a function reads, and objects in attributes that are neither modules, tensors,
-functions nor plain values.
+functions, plain values nor containers of these.
 """
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -19,8 +21,12 @@ from typing import Any
 import torch
 
 _PLAIN = (bool, int, float, str, type(None), torch.dtype, FunctionType, BuiltinFunctionType)
-_LISTS = (tuple, list)
+_CONTAINERS = (tuple, list, dict, set, frozenset)
+_DEEP, _LONG = 4, 256
+"""How deep containers are looked into, and how many items of each."""
 _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module())) - {"training"}
+_OF_COMPILERS = frozenset({"_is_torch_compile"})
+"""What `torch.compile` leaves on a module, which computes as before."""
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 Likeness = tuple[Any, ...]
 
@@ -33,7 +39,7 @@ def likeness(original: Callable[..., Any], training: bool | None = None) -> Like
     if not isinstance(original, torch.nn.Module):
         return ()
     return tuple(
-        (name, type(part), _hooks(part), tuple(_constants(part, training)))
+        (name, type(part), _code(part), _hooks(part), _absent(part), tuple(_constants(part, training)))
         for name, part in original.named_modules()
     )
 
@@ -45,25 +51,29 @@ class Watch:
         parts = list(original.modules()) if isinstance(original, torch.nn.Module) else []
         self._seen = [
             (
-                vars(part),
+                part,
+                (type(part), type(part).forward),
                 len(vars(part)),
                 list(part._modules.items()),
-                _hooks(part),
-                list(_constants(part, None)),
+                (_hooks(part), _absent(part)),
+                [(name, value, _frozen(value)) for name, value in _attributes(part)],
             )
             for part in parts
         ]
 
     def holds(self) -> bool:
         """False where anything is another than it was, in a way that matters or not."""
-        for held, size, parts, hooks, constants in self._seen:
-            if len(held) != size or tuple(map(tuple, map(held.get, _HOOKS))) != hooks:  # type: ignore[arg-type]
+        for part, kind, size, parts, tensors, constants in self._seen:
+            held = vars(part)
+            if (type(part), type(part).forward) != kind or len(held) != size:
                 return False
-            if list(held["_modules"].items()) != parts:
+            if (_hooks(part), _absent(part)) != tensors or list(held["_modules"].items()) != parts:
                 return False
-            for name, value in constants:
+            for name, value, frozen in constants:
                 now = held.get(name, self)
-                if now is not value and (tuple(now) if isinstance(now, list) else now) != value:
+                if now is not value and (type(now) is not type(value) or _frozen(now) != frozen):
+                    return False
+                if isinstance(value, _CONTAINERS) and _frozen(now) != frozen:
                     return False
         return True
 
@@ -72,13 +82,40 @@ def _hooks(part: torch.nn.Module) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(getattr(part, name)) for name in _HOOKS)
 
 
+def _code(part: torch.nn.Module) -> bytes:
+    """What the class computes, as bytes that are equal for equal code; empty for what is not Python's."""
+    code = getattr(type(part).forward, "__code__", None)
+    return marshal.dumps(code, 2) if code is not None else b""
+
+
+def _absent(part: torch.nn.Module) -> tuple[tuple[str, ...], ...]:
+    """Names of parameters and buffers that a part could have and has not, such as a bias."""
+    return tuple(
+        tuple(name for name, tensor in held.items() if tensor is None)
+        for held in (part._parameters, part._buffers)
+    )
+
+
 def _constants(part: torch.nn.Module, training: bool | None) -> Iterator[tuple[str, Any]]:
+    for name, value in _attributes(part):
+        yield name, _frozen(training if name == "training" and training is not None else value)
+
+
+def _attributes(part: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+    """Attributes that a graph may have built in."""
     for name, value in vars(part).items():
-        if name in _OF_EVERY_MODULE:
-            continue
-        if name == "training" and training is not None:
-            yield name, training
-        elif isinstance(value, _PLAIN):
+        plain = isinstance(value, _PLAIN) or (isinstance(value, _CONTAINERS) and len(value) <= _LONG)
+        if plain and name not in _OF_EVERY_MODULE and name not in _OF_COMPILERS:
             yield name, value
-        elif isinstance(value, _LISTS) and all(isinstance(item, _PLAIN) for item in value):
-            yield name, tuple(value)
+
+
+def _frozen(value: Any, depth: int = _DEEP) -> Any:
+    """Equal for plain values that are equal, and for containers of these; of others the type alone counts."""
+    if isinstance(value, _PLAIN):
+        return type(value).__name__, value
+    if isinstance(value, _CONTAINERS) and depth and len(value) <= _LONG:
+        if isinstance(value, dict):
+            return "dict", tuple((_frozen(key, 0), _frozen(item, depth - 1)) for key, item in value.items())
+        ordered = value if isinstance(value, (tuple, list)) else sorted(value, key=repr)
+        return type(value).__name__, tuple(_frozen(item, depth - 1) for item in ordered)
+    return type(value).__name__

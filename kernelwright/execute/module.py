@@ -31,16 +31,18 @@ from kernelwright.execute.reports import KernelFault, KernelRefused, PlanRefused
 from kernelwright.execute.runner import Runner
 from kernelwright.graph.capture import input_names, module_tensors
 
-MAX_RUNNERS = 8
+MAX_RUNNERS = 32
 """Points of the axes that are kept ready at once; the oldest goes first."""
+MAX_REASONS = 64
+"""Reasons that are counted apart."""
 
 MAX_FORMS = 256
 """Forms of arguments whose sizes are remembered."""
 
 _HOLE = object()
-_OF_THIS_PROCESS = ("_lock", "_runners", "_structures", "_forms", "_points", "_watch", "_held")
+_OF_THIS_PROCESS = ("_lock", "_runners", "_structures", "_forms", "_points", "_watch", "_unlike", "_held")
 _PLAIN_LEAVES = frozenset({torch.Tensor, torch.nn.Parameter, type(None), bool, int, str})
-_Versions = tuple[tuple[int, int], ...]
+_Versions = tuple[tuple[Any, ...], ...]
 _Point = tuple[tuple[str, int], ...]
 """Axis values, by name."""
 _Structure = tuple[list[Any], pytree.TreeSpec]
@@ -95,7 +97,7 @@ class KernelModule(torch.nn.Module):
                 vars(self)["served"] += 1  # past `Module.__setattr__`, which takes microseconds
                 return _restored(structure, results[: len(self.problem.outputs)])
             except KernelRefused as refusal:
-                self.passed_on[first_line(refusal)] += 1
+                self._count(first_line(refusal))
         result = (self._instead or self.original)(*args, **kwargs)
         with self._lock:
             self._learn(result, point)
@@ -155,7 +157,13 @@ class KernelModule(torch.nn.Module):
         self._forms: list[_Form] = []
         self._points: dict[tuple[Any, ...], tuple[dict[str, int], _Point]] = {}
         self._watch: Watch | None = None
+        self._unlike: Watch | None = None
         self._held: Held | None = None
+
+    def _count(self, reason: str) -> None:
+        """One more call that the original answers; reasons hold sizes, so there may be any number of them."""
+        known = reason in self.passed_on or len(self.passed_on) < MAX_REASONS
+        self.passed_on[reason if known else "other reasons"] += 1
 
     def _positional(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         original = self.original
@@ -169,16 +177,23 @@ class KernelModule(torch.nn.Module):
         if module and self.training != (self.problem.mode == "train"):
             raise KernelRefused(f"the module is not in {self.problem.mode} mode, which the kernel is for")
         if self._watch is None or not self._watch.holds():
-            if likeness(self.original) != self._likeness:
-                raise KernelRefused("a part of the module, its mode, a plain attribute or a hook was changed")
-            self._watch = Watch(self.original)
+            self._look_again()
         if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *self.parameters())):
             raise KernelRefused("gradients are wanted; the kernel has none (use torch.no_grad)")
         if torch.compiler.is_compiling() or _transformed():
             raise KernelRefused("the call is being traced or transformed")
-        device = tensors[0].device.type if tensors else "cpu"
+        device = "cpu" if self.build.target.name == "cpu" else "cuda"
         if torch.is_autocast_enabled(device):
             raise KernelRefused("autocast is on; the kernel computes in the problem's types")
+
+    def _look_again(self) -> None:
+        """KernelRefused where the module is another; known at once as long as it stays that other one."""
+        if self._unlike is None or not self._unlike.holds():
+            if likeness(self.original) == self._likeness:
+                self._watch = Watch(self.original)
+                return
+            self._unlike = Watch(self.original)
+        raise KernelRefused("a part of the module, its mode, a plain attribute or a hook was changed")
 
     def _point(self, given: Sequence[Any]) -> tuple[dict[str, int], _Point]:
         """Sizes of a call, and these as a key; known at once where an earlier call had the same form."""
@@ -219,9 +234,7 @@ class KernelModule(torch.nn.Module):
         """The runner for these shapes, its weights up to date."""
         weights = self._weights()
         versions = tuple(
-            (tensor.data_ptr(), tensor._version)
-            for name, tensor in weights.items()
-            if name not in self.problem.mutated
+            _version_of(name, tensor) for name, tensor in weights.items() if name not in self.problem.mutated
         )
         runner, seen = self._runners.get(key, (None, None))
         if runner is None:
@@ -276,6 +289,15 @@ class KernelModule(torch.nn.Module):
             self._structures[point] = kept, spec
 
 
+def _version_of(name: str, weight: torch.Tensor) -> tuple[Any, ...]:
+    """Another one whenever a weight is another; KernelRefused for one whose changes cannot be seen."""
+    if weight.is_inference():
+        raise KernelRefused(f"weight '{name}' is an inference tensor, whose changes torch does not count")
+    if not weight.is_contiguous():
+        raise KernelRefused(f"weight '{name}' is not contiguous: a copy would not follow its changes")
+    return weight.data_ptr(), weight._version, weight.shape
+
+
 def _tensors_of(given: Sequence[Any]) -> list[torch.Tensor]:
     """All tensors among arguments, nested ones too, in order."""
     if all(type(each) in _PLAIN_LEAVES for each in given):
@@ -300,9 +322,10 @@ def _restored(structure: _Structure, outputs: Sequence[torch.Tensor]) -> Any:
 
 
 def _transformed() -> bool:
-    """Whether torch.func, forward-mode differentiation or a dispatch mode looks at what is computed."""
+    """Whether a tracer, torch.func, forward-mode differentiation or a dispatch mode looks on."""
     return (
-        torch._C._functorch.peek_interpreter_stack() is not None
+        torch._C._get_tracing_state() is not None
+        or torch._C._functorch.peek_interpreter_stack() is not None
         or forward_ad._current_level >= 0
         or torch._C._len_torch_dispatch_stack() > 0
     )
