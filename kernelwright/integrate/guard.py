@@ -6,8 +6,12 @@ It is an attribute of the instance, so the site keeps its class, names, paramete
 out leaves what was there. Inside the kernel's domain the kernel answers; the original does where the kernel
 refuses, where a compiler traces, after a retreat, and where the environment says so (`KERNELWRIGHT_OFF`).
 
-In shadow, both run on a share of calls. A result that does not agree takes the kernel out for good, and so
-does a kernel that is slower than the original.
+The first call of each form (shapes, strides, types) is answered by the original while the kernel runs beside
+it: what tracing did not see, such as a branch on a size, shows there. In shadow, both run on a share of all
+calls. A result that does not agree takes the kernel out for good, and so does a kernel that is slower.
+
+Not covered: copies of a site that are made without `copy.deepcopy` (`copy.copy`, `nn.DataParallel`), which
+take the guard of the site with them.
 """
 
 from __future__ import annotations
@@ -19,11 +23,13 @@ from statistics import median
 from typing import Any
 
 import torch
-from torch import nn
+from torch import fx, nn
 from torch.utils import _pytree as pytree
 
+from kernelwright.core.errors import first_line
 from kernelwright.execute.agreement import agree, tolerance_of
 from kernelwright.execute.module import KernelModule
+from kernelwright.execute.reports import KernelFault
 
 OFF = "KERNELWRIGHT_OFF"
 """Environment variable that, set to anything, has originals answer everywhere."""
@@ -31,6 +37,8 @@ ENOUGH = 20
 """Shadowed calls from which on times are compared."""
 SLOWER = 1.02
 """A kernel that takes so many times as long as the original is withdrawn."""
+MOST_FORMS = 1024
+"""Forms of calls that are remembered; calls of others are the original's."""
 
 
 class Original:
@@ -56,16 +64,21 @@ class Guard:
         self.retreat = ""
         """Why the kernel was taken out for good, or nothing."""
         self.shadowed = 0
+        self._in = False
         self._share = 0.0
         self._owed = 0.0
         self._times: list[tuple[float, float]] = []
+        self._forms: dict[Any, bool] = {}
+        """Forms of calls that were compared: whether the kernel may answer them."""
 
     def put_in(self) -> None:
         """Stand in the place of `forward`."""
+        self._in = True
         vars(self.site)["forward"] = self
 
     def take_out(self) -> None:
-        """Leave the site as it was."""
+        """Leave the site as it was. A tool that wrapped `forward` meanwhile has the original now."""
+        self._in = False
         if vars(self.site).get("forward") is self:
             del vars(self.site)["forward"]
 
@@ -75,40 +88,99 @@ class Guard:
 
     def count_anew(self) -> None:
         """Forget who answered so far."""
-        self.kernel.served = 0
+        self.kernel.served = self.shadowed = 0
         self.kernel.passed_on.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the site's `forward` gives."""
-        if torch.compiler.is_compiling() or self.retreat or OFF in os.environ:
+        if torch.compiler.is_compiling() or not self._in or self.retreat or OFF in os.environ:
             return self.original(*args, **kwargs)
+        form = _form(args, kwargs)
+        known = self._forms.get(form)
+        if known is None or not known:
+            return self._unknown(form, known, args, kwargs)
         self._owed += self._share
         if self._owed >= 1.0:
             self._owed -= 1.0
-            return self._both(args, kwargs)
-        return self.kernel.forward(*args, **kwargs)
+            return self._both(form, args, kwargs)
+        try:
+            return self.kernel.forward(*args, **kwargs)
+        except KernelFault as fault:
+            self.retreat = f"it failed on a live call: {first_line(fault)}"
+            return self.original(*args, **kwargs)
 
-    def _both(self, args: Any, kwargs: Any) -> Any:
-        """The original's answer; the kernel runs first, on arguments that it may not change for the other."""
+    def _unknown(self, form: Any, known: bool | None, args: Any, kwargs: Any) -> Any:
+        """A call of a form that was not compared yet, or cannot be the kernel's."""
+        if known is None and form is not None and len(self._forms) < MOST_FORMS:
+            return self._both(form, args, kwargs)
+        return self.original(*args, **kwargs)
+
+    def _both(self, form: Any, args: Any, kwargs: Any) -> Any:
+        """The original's answer; the kernel runs before it, on the same arguments."""
         served = self.kernel.served
-        begun = time.perf_counter()
-        found = self.kernel.forward(*args, **kwargs)
-        between = time.perf_counter()
-        if self.kernel.served == served or self.kernel.problem.mutated:
+        begun = _now()
+        try:
+            found = self.kernel.forward(*args, **kwargs)
+        except KernelFault as fault:
+            self.retreat = f"it failed on a live call: {first_line(fault)}"
+            return self.original(*args, **kwargs)
+        between = _now()
+        if self.kernel.served == served:  # the original answered, and may do so for reasons that pass
             return found
         wanted = self.original(*args, **kwargs)
         self.shadowed += 1
-        self._times.append((between - begun, time.perf_counter() - between))
-        self._judge(found, wanted)
+        self._times.append((between - begun, _now() - between))
+        self._judge(form, found, wanted)
         return wanted
 
-    def _judge(self, found: Any, wanted: Any) -> None:
+    def _judge(self, form: Any, found: Any, wanted: Any) -> None:
+        first = form not in self._forms
         tolerance = tolerance_of(self.kernel.problem)
-        pairs = zip(pytree.tree_leaves(found), pytree.tree_leaves(wanted), strict=True)
-        if not all(agree(a, b, tolerance) for a, b in pairs if isinstance(b, torch.Tensor)):
+        pairs = [
+            (a, b)
+            for a, b in zip(pytree.tree_leaves(found), pytree.tree_leaves(wanted), strict=True)
+            if isinstance(b, torch.Tensor)
+        ]
+        if not all(agree(a, b, tolerance) for a, b in pairs):
             self.retreat = "its result did not agree with the original's on a live call"
-        elif len(self._times) >= ENOUGH:
+            return
+        self._forms[form] = all(a.stride() == b.stride() for a, b in pairs)
+        if first:  # the kernel was loaded in this call
+            self._times.pop()
+        if len(self._times) >= ENOUGH:
             ratio = median(kernel / original for kernel, original in self._times)
             self._times.clear()
             if ratio > SLOWER:
                 self.retreat = f"it took {ratio:.2f} times as long as the original on live calls"
+
+
+def _form(args: Any, kwargs: Any) -> Any:
+    """What a call looks like; None for one that nobody can answer but the original."""
+    found = []
+    for value in (*args, *kwargs.items()):
+        if isinstance(value, torch.Tensor):
+            found.append((value.shape, value.stride(), value.dtype))
+        elif isinstance(value, fx.Proxy):
+            return None
+        elif value is None or type(value) in (bool, int, str, float):
+            found.append(value)
+        else:
+            found.append(_nested(value))
+    return tuple(found)
+
+
+def _nested(value: Any) -> Any:
+    leaves, spec = pytree.tree_flatten(value)
+    return (
+        tuple(
+            (leaf.shape, leaf.stride()) if isinstance(leaf, torch.Tensor) else repr(leaf) for leaf in leaves
+        ),
+        str(spec),
+    )
+
+
+def _now() -> float:
+    """Seconds, once a GPU has done what it was given."""
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.synchronize()
+    return time.perf_counter()

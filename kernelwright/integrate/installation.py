@@ -18,6 +18,8 @@ from kernelwright.core.errors import UsageError
 from kernelwright.integrate.guard import Guard
 
 ATTRIBUTE = "kernelwright"
+SHOWN = 4
+"""Parts of a kind that the status names."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,12 @@ class Installation:
                 + (f"; withdrawn: {site.retreat}" if site.retreat else "")
             )
             lines += [f"    {count} passed on: {why}" for why, count in site.passed_on.items()]
-        lines += [f"  left alone: {name or '(the model)'}: {why}" for name, why in self.left.items()]
+        by_reason: dict[str, list[str]] = {}
+        for name, why in self.left.items():
+            by_reason.setdefault(why, []).append(name or "(the model)")
+        for why, names in by_reason.items():
+            others = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
+            lines.append(f"  left alone, {why}: {', '.join(names[:SHOWN])}{others}")
         return "\n".join(lines)
 
     def shadow(self, share: float) -> None:

@@ -10,12 +10,14 @@ Survey, choose, search, fit, prove the whole; what does not make the whole faste
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from torch import nn
 
-from kernelwright.core.errors import KernelwrightError, ProblemError, UsageError, first_line
+from kernelwright.core.errors import KernelwrightError, UsageError, first_line
+from kernelwright.core.measurement import Speedup
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.execute.fit import fitted
@@ -26,6 +28,7 @@ from kernelwright.integrate.guard import Guard
 from kernelwright.integrate.installation import ATTRIBUTE, Installation
 from kernelwright.integrate.proof import KERNELS, Timed, compared, timed
 from kernelwright.integrate.survey import Part, arguments, survey
+from kernelwright.integrate.trial_run import does_more
 from kernelwright.measure.ceilings import ceilings
 from kernelwright.measure.status import WON
 from kernelwright.optimize import OnProgress, Result, optimize
@@ -60,6 +63,8 @@ def optimize_model(
     tell = on_progress or _silent
     where = Target.parse(target)
     _check(model, where, against)
+    if not budget_s >= LEAST_S:
+        raise UsageError(f"a budget of {budget_s!r} s is given; give {LEAST_S:g} s of search or more")
     require_device(where)
     given = batches_of(batches)
     tell({"stage": "survey", "message": "timing the parts of the model"})
@@ -67,7 +72,10 @@ def optimize_model(
     search = _Search(model, given, parts, where, budget_s, tell, store)
     installed = search.go()
     if installed.guards:
-        _prove(installed, given, where, against, tell)
+        with ExitStack() as unproven:
+            unproven.callback(installed.undo)  # also after Ctrl-C: what is not proven does not stay
+            _prove(installed, given, where, against, tell)
+            unproven.pop_all()
     else:
         installed.report["conclusion"] = "nothing was put in: no part has a kernel that is faster than eager"
         installed.put_in()
@@ -136,9 +144,12 @@ class _Search:
         if part.name not in given:
             return "some of its arguments can only be given by name"
         try:
+            more = does_more(part.module, given[part.name])
+            if more:
+                return more
             problem = load_problem(part.module, given[part.name], mode="eval")
             open_proposals(problem, self.target)
-        except ProblemError as error:
+        except UsageError as error:
             return first_line(error)
         if problem.mutated:
             return f"it changes {', '.join(problem.mutated)} in place"
@@ -195,20 +206,22 @@ def _prove(
         return
     tell({"stage": "proof", "message": "timing the whole model beside its baselines"})
     found = timed(model, installed, batches, target.name)
-    for guard in installed.guards.values():
-        guard.count_anew()
     installed.report["whole"] = _whole(found)
     said, low = _said(found), found.over("eager")[0] if against == "eager" else found.strongest.ci[0]
     if low < 1.0:
         _withdraw(installed, f"the whole is not faster: {said}")
-    else:
-        installed.report["conclusion"] = f"sites with kernels: {len(installed.guards)}; {said}"
+        return
+    for guard in installed.guards.values():
+        guard.count_anew()
+    installed.report["conclusion"] = f"sites with kernels: {len(installed.guards)}; {said}"
 
 
 def _withdraw(installed: Installation, why: str) -> None:
     """Take all guards out; the installation stays, to say why."""
     for name, guard in installed.guards.items():
         guard.take_out()
+        if not guard.kernel.served and guard.kernel.passed_on:
+            installed.report.setdefault("unanswered", {})[name] = dict(guard.kernel.passed_on)
         guard.kernel.release()
         installed.left[name] = f"withdrawn with all others: {why}"
     installed.guards.clear()
@@ -229,11 +242,15 @@ def _whole(found: Timed) -> dict[str, Any]:
 
 
 def _said(found: Timed) -> str:
-    words = [
-        f"{one.ratio:.2f}x [{one.ci[0]:.2f}, {one.ci[1]:.2f}] over {one.baseline}" for one in found.speedups
-    ]
+    eager = [each for each in found.speedups if each.baseline == "eager" != found.strongest.baseline]
+    words = [_ratio(each) for each in eager]
+    words.append(f"{_ratio(found.strongest)}, the strongest: {found.status}")
     doubt = f" (while it was timed, {found.disturbed})" if found.disturbed else ""
-    return f"{found.latency_us[KERNELS]:,.0f} us a call, {found.status}: {', '.join(words)}{doubt}"
+    return f"{found.latency_us[KERNELS]:,.0f} us a call, {'; '.join(words)}{doubt}"
+
+
+def _ratio(speedup: Speedup) -> str:
+    return f"{speedup.ratio:.2f}x [{speedup.ci[0]:.2f}, {speedup.ci[1]:.2f}] over {speedup.baseline}"
 
 
 def _over_eager(result: Result) -> tuple[float, float]:
@@ -249,8 +266,8 @@ def _check(model: Any, target: Target, against: str) -> None:
     """UsageError for what cannot be optimized in place."""
     if not isinstance(model, nn.Module):
         raise UsageError(f"the model is a {type(model).__name__}; give an nn.Module, or use optimize")
-    if ATTRIBUTE in vars(model):
-        raise UsageError("the model was optimized before; call model.kernelwright.undo() first")
+    if getattr(vars(model).get(ATTRIBUTE), "guards", None):
+        raise UsageError("the model holds kernels already; call model.kernelwright.undo() first")
     if model.training:
         raise UsageError("the model is in train mode, and kernels have no gradients; call model.eval() first")
     if against not in ("strongest", "eager"):

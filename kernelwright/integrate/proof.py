@@ -24,6 +24,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from kernelwright.core.errors import UsageError, boundary
 from kernelwright.core.measurement import Interval, Speedup, Status
 from kernelwright.execute.agreement import agree
 from kernelwright.execute.baselines import Baseline, BaselineUnavailable, make_baseline
@@ -90,10 +91,13 @@ def compared(model: nn.Module, installed: Installation, batches: Sequence[Batch]
     with installed.removed():
         wide = _wide_twin(model)
     for number, batch in enumerate(batches):
+        batch.run(model)  # guards have the original answer calls of a new form
         found = _tensors(batch.run(model))
         with installed.removed():
             wanted = _tensors(batch.run(model))
         exact = _exact(wide, batch)
+        if not wanted:
+            rows.append(Compared(number, 0, None, None, "no tensor is found in what the model returns"))
         rows += [
             _row(number, at, a, b, exact[at] if exact else None)
             for at, (a, b) in enumerate(zip(found, wanted, strict=True))
@@ -160,7 +164,9 @@ def _baselines(
     taking, first = batches[0].taking(model), batches[0].flat()
     for name in BASELINES[device]:  # type: ignore[index]
         try:
-            made[name] = make_baseline(name, model if not batches[0].kwargs else taking, first, device)
+            # Compilers mark the module that they are given, and this one is the user's.
+            given = taking if batches[0].kwargs or name.startswith("compile") else model
+            made[name] = make_baseline(name, given, first, device)
         except BaselineUnavailable as error:
             unavailable[name] = str(error)
             continue
@@ -177,8 +183,9 @@ def _speedup(name: str, ratio: Ratio) -> Speedup:
 def _wide_twin(model: nn.Module) -> nn.Module | None:
     """The model in float64, or None where it cannot be copied so."""
     try:
-        return copy.deepcopy(model).double()
-    except (RuntimeError, TypeError, MemoryError, NotImplementedError):
+        with boundary(UsageError, "the model has no twin in float64"):
+            return copy.deepcopy(model).double()
+    except UsageError:
         return None
 
 
@@ -187,8 +194,9 @@ def _exact(wide: nn.Module | None, batch: Batch) -> list[torch.Tensor] | None:
     if wide is None:
         return None
     try:
-        found = _tensors(batch.wide().run(wide))
-    except (RuntimeError, TypeError, ValueError):
+        with boundary(UsageError, "the model does not run in float64"):
+            found = _tensors(batch.wide().run(wide))
+    except UsageError:
         return None
     floating = [each for each in found if each.is_floating_point()]
     return found if all(each.dtype == torch.float64 for each in floating) else None

@@ -11,10 +11,11 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from integrate_cases import ROWS, WIDTH, RootMeanSquare, hidden, installed, served, small
+from integrate_cases import ROWS, WIDTH, RootMeanSquare, hidden, installed, norm_kernel, served, small
 from torch import nn
 
 from kernelwright.core.errors import UsageError
+from kernelwright.execute.module import KernelModule
 from kernelwright.integrate import guard as guard_module
 
 
@@ -227,7 +228,7 @@ def test_a_kernel_that_is_slower_goes(monkeypatch: pytest.MonkeyPatch, x: torch.
 
     monkeypatch.setattr(guard.kernel, "forward", slow)
     found.shadow(1.0)
-    for _ in range(guard_module.ENOUGH):
+    for _ in range(guard_module.ENOUGH + 1):
         hidden(model, x)
     assert "times as long" in guard.retreat
     count = guard.kernel.served
@@ -238,3 +239,114 @@ def test_a_site_in_two_models_is_one_site() -> None:
     norm = RootMeanSquare().eval()
     model = nn.Sequential(norm, nn.Linear(WIDTH, WIDTH), norm).eval()
     assert len([name for name, part in model.named_modules() if part is norm]) == 1
+
+
+class Branches(RootMeanSquare):
+    """Computes something else for many rows, which tracing at few does not see."""
+
+    def forward(self, x: torch.Tensor, scale: float | None = None) -> torch.Tensor:
+        """As the norm; twice as much for more than a hundred rows."""
+        normed = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+        return normed * 2 if x.shape[0] > 100 else normed
+
+
+def guarded(site: nn.Module) -> guard_module.Guard:
+    """The norm's kernel in a part, whether it fits or not."""
+    kernel, made, problem = norm_kernel()
+    like = torch.zeros(ROWS, WIDTH)
+    guard = guard_module.Guard(site, KernelModule(site, kernel, made, problem, like=like))
+    guard.put_in()
+    return guard
+
+
+def test_a_branch_on_a_size_is_met_by_the_first_call_of_that_size(x: torch.Tensor) -> None:
+    site, plain = Branches().eval(), Branches().eval()
+    site.load_state_dict(plain.state_dict())
+    guard = guarded(site)
+    with torch.no_grad():
+        for rows in (ROWS, ROWS, 101, ROWS):
+            given = torch.randn(rows, WIDTH)
+            torch.testing.assert_close(site(given), plain(given))
+    assert "did not agree" in guard.retreat and guard.shadowed == 2
+
+
+def test_what_is_wrapped_later_has_the_original_after_undo(x: torch.Tensor) -> None:
+    site, plain = RootMeanSquare().eval(), RootMeanSquare().eval()
+    site.load_state_dict(plain.state_dict())
+    guard = guarded(site)
+    inner = site.forward
+    site.forward = lambda *args: inner(*args)  # type: ignore[method-assign]
+    guard.take_out()
+    with torch.no_grad():
+        assert torch.equal(site(x), plain(x))
+    assert guard.kernel.served == 0
+
+
+def set_a_bias(site: Any) -> None:
+    site.register_parameter("bias", nn.Parameter(torch.ones(1)))
+
+
+def swap_the_class(site: Any) -> None:
+    site.__class__ = Branches
+
+
+def change_a_dictionary(site: Any) -> None:
+    site.config["k"] = 2
+
+
+def change_a_nested_tuple(site: Any) -> None:
+    site.pairs = ((1, 2), (3, 5))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [set_a_bias, swap_the_class, change_a_dictionary, change_a_nested_tuple],
+    ids=lambda f: f.__name__,
+)
+def test_whatever_is_built_in_is_watched(change: Any, x: torch.Tensor) -> None:
+    site: Any = RootMeanSquare().eval()
+    site.register_parameter("bias", None)
+    site.config, site.pairs = {"k": 1}, ((1, 2), (3, 4))
+    guard = guarded(site)
+    with torch.no_grad():
+        for _ in range(3):
+            site(x)
+        served_before = guard.kernel.served
+        change(site)
+        site(x)
+    assert served_before == 3 and guard.kernel.served == 3
+    assert any("changed" in reason for reason in guard.kernel.passed_on)
+
+
+def test_weights_that_cannot_be_watched_are_the_originals(x: torch.Tensor) -> None:
+    for weight in (torch.randn(2 * WIDTH)[::2], torch.inference_mode()(torch.randn)(WIDTH)):
+        site = RootMeanSquare().eval()
+        site.weight = nn.Parameter(weight, requires_grad=False)
+        guard = guarded(site)
+        with torch.no_grad():
+            site(x), site(x)
+        assert guard.kernel.served == 0
+        assert any("weight" in reason for reason in guard.kernel.passed_on)
+
+
+def test_tracers_and_negated_views_have_the_original(x: torch.Tensor) -> None:
+    site, plain = RootMeanSquare().eval(), RootMeanSquare().eval()
+    site.load_state_dict(plain.state_dict())
+    guarded(site)
+    with torch.no_grad():
+        traced = torch.jit.trace(site, (x,))
+        torch.testing.assert_close(traced(x), plain(x))
+        symbolic = torch.fx.symbolic_trace(nn.Sequential(site))
+        torch.testing.assert_close(symbolic(x), plain(x))
+        negated = torch._neg_view(x)
+        for _ in range(2):
+            torch.testing.assert_close(site(negated), plain(negated))
+        assert site.to("meta")(x.to("meta")).shape == x.shape
+
+
+def test_reasons_do_not_grow_without_end() -> None:
+    site = RootMeanSquare().eval()
+    guard = guarded(site)
+    for number in range(200):
+        guard.kernel._count(f"size {number}")
+    assert len(guard.kernel.passed_on) <= 65 and sum(guard.kernel.passed_on.values()) == 200

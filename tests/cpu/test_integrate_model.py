@@ -11,6 +11,7 @@ from torch import nn
 
 import kernelwright as kw
 from kernelwright.core.errors import UsageError
+from kernelwright.integrate import model as in_place
 from kernelwright.integrate import proof
 from kernelwright.integrate.batch import Batch
 from kernelwright.measure.stopping import Rule
@@ -82,6 +83,7 @@ def test_whole_calls_are_timed_beside_the_baselines(
         (lambda: kw.optimize_model(small().to("meta"), [torch.ones(2, WIDTH)]), "meta"),
         (lambda: kw.optimize_model(installed(small()).model, [torch.ones(2, WIDTH)]), "undo"),
         (lambda: kw.optimize_model(small(), [torch.ones(2, WIDTH)], target="tpu"), "tpu"),
+        (lambda: kw.optimize_model(small(), [torch.ones(2, WIDTH)], budget_s=1.0), "5 s"),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(given: Any, said: str) -> None:
@@ -118,3 +120,35 @@ def test_a_model_goes_the_whole_way(
     print(said_of_it)
     installation.undo()
     assert "kernelwright" not in vars(model) and torch.equal(model(x), before)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_is_not_proven_does_not_stay(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    model = small()
+    found = installed(model)
+    found.undo()
+    monkeypatch.setattr(in_place._Search, "go", lambda search: found)
+
+    def stopped(*args: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(in_place, "compared", stopped)
+    with pytest.raises(error):
+        kw.optimize_model(model, [torch.ones(2, WIDTH)])
+    assert "kernelwright" not in vars(model)
+    assert all("forward" not in vars(part) for part in model.modules())
+
+
+def test_a_model_that_returns_no_tensor_is_not_taken_as_right(batches: list[Batch]) -> None:
+    class Silent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = small()
+
+        def forward(self, x: torch.Tensor) -> str:
+            return str(self.inner(x))
+
+    model = Silent().eval()
+    assert "no tensor" in proof.compared(model, installed(model.inner), batches)[0].why
