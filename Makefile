@@ -33,10 +33,12 @@ evidence: $(READY)
 	$(BIN)/python -m benchmarks.aa --target cpu --series 1000
 	$(BIN)/python -m benchmarks.corpus --rounds 3
 	$(BIN)/python -m benchmarks.hostile --candidates 500
+	$(BIN)/python -m benchmarks.best_of
 	$(BIN)/python -m benchmarks.examples --budget 60
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.service --verdicts 1000
+	$(BIN)/python -m benchmarks.option_pricing
 
 $(DEMO): constraints.txt pyproject.toml
 	@echo "Installing torch and little else into $(VENV); torch is most of the download."
