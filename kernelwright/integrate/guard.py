@@ -97,35 +97,31 @@ class Guard:
             return self.original(*args, **kwargs)
         form = _form(args, kwargs)
         known = self._forms.get(form)
-        if known is None or not known:
-            return self._unknown(form, known, args, kwargs)
+        if known is None and form is not None and len(self._forms) < MOST_FORMS:
+            return self._both(form, args, kwargs)
+        if not known:
+            return self.original(*args, **kwargs)
         self._owed += self._share
         if self._owed >= 1.0:
             self._owed -= 1.0
             return self._both(form, args, kwargs)
+        return self._tried(args, kwargs)
+
+    def _tried(self, args: Any, kwargs: Any) -> Any:
+        """The kernel's answer; the original's where the kernel passes the call on, or fails and retreats."""
         try:
             return self.kernel.forward(*args, **kwargs)
         except KernelFault as fault:
             self.retreat = f"it failed on a live call: {first_line(fault)}"
             return self.original(*args, **kwargs)
 
-    def _unknown(self, form: Any, known: bool | None, args: Any, kwargs: Any) -> Any:
-        """A call of a form that was not compared yet, or cannot be the kernel's."""
-        if known is None and form is not None and len(self._forms) < MOST_FORMS:
-            return self._both(form, args, kwargs)
-        return self.original(*args, **kwargs)
-
     def _both(self, form: Any, args: Any, kwargs: Any) -> Any:
         """The original's answer; the kernel runs before it, on the same arguments."""
         served = self.kernel.served
         begun = _now()
-        try:
-            found = self.kernel.forward(*args, **kwargs)
-        except KernelFault as fault:
-            self.retreat = f"it failed on a live call: {first_line(fault)}"
-            return self.original(*args, **kwargs)
+        found = self._tried(args, kwargs)
         between = _now()
-        if self.kernel.served == served:  # the original answered, and may do so for reasons that pass
+        if self.kernel.served == served:  # the original answered, perhaps for reasons that pass
             return found
         wanted = self.original(*args, **kwargs)
         self.shadowed += 1
@@ -157,7 +153,7 @@ class Guard:
 def _form(args: Any, kwargs: Any) -> Any:
     """What a call looks like; None for one that nobody can answer but the original."""
     found = []
-    for value in (*args, *kwargs.items()):
+    for value in (*args, *kwargs, *kwargs.values()):
         if isinstance(value, torch.Tensor):
             found.append((value.shape, value.stride(), value.dtype))
         elif isinstance(value, fx.Proxy):
@@ -173,7 +169,8 @@ def _nested(value: Any) -> Any:
     leaves, spec = pytree.tree_flatten(value)
     return (
         tuple(
-            (leaf.shape, leaf.stride()) if isinstance(leaf, torch.Tensor) else repr(leaf) for leaf in leaves
+            (leaf.shape, leaf.stride(), leaf.dtype) if isinstance(leaf, torch.Tensor) else repr(leaf)
+            for leaf in leaves
         ),
         str(spec),
     )

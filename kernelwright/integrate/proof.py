@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import UsageError, boundary
 from kernelwright.core.measurement import Interval, Speedup, Status
@@ -30,6 +29,7 @@ from kernelwright.execute.agreement import agree
 from kernelwright.execute.baselines import Baseline, BaselineUnavailable, make_baseline
 from kernelwright.integrate.batch import Batch
 from kernelwright.integrate.installation import Installation
+from kernelwright.integrate.tensors import tensors_in
 from kernelwright.measure.baselines import BASELINES
 from kernelwright.measure.disturbance import disturbance, ticks
 from kernelwright.measure.statistics import Ratio, median, paired_ratio
@@ -92,9 +92,9 @@ def compared(model: nn.Module, installed: Installation, batches: Sequence[Batch]
         wide = _wide_twin(model)
     for number, batch in enumerate(batches):
         batch.run(model)  # guards have the original answer calls of a new form
-        found = _tensors(batch.run(model))
+        found = tensors_in(batch.run(model))
         with installed.removed():
-            wanted = _tensors(batch.run(model))
+            wanted = tensors_in(batch.run(model))
         exact = _exact(wide, batch)
         if not wanted:
             rows.append(Compared(number, 0, None, None, "no tensor is found in what the model returns"))
@@ -195,7 +195,7 @@ def _exact(wide: nn.Module | None, batch: Batch) -> list[torch.Tensor] | None:
         return None
     try:
         with boundary(UsageError, "the model does not run in float64"):
-            found = _tensors(batch.wide().run(wide))
+            found = tensors_in(batch.wide().run(wide))
     except UsageError:
         return None
     floating = [each for each in found if each.is_floating_point()]
@@ -229,7 +229,3 @@ def _by_norm(
     limit = norm_limit(own, unit * scale, UNCOUNTED.factor)
     why = "" if error <= limit else f"its error is {error / limit:.3g} times what is allowed"
     return Compared(batch, at, error / scale if scale else 0.0, own / scale if scale else 0.0, why)
-
-
-def _tensors(result: object) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]

@@ -26,6 +26,7 @@ from kernelwright.core.errors import UsageError, boundary
 from kernelwright.execute.positional import positional
 from kernelwright.execute.reports import KernelRefused
 from kernelwright.integrate.batch import Batch
+from kernelwright.integrate.tensors import copied, tensors_in
 
 PASSES = 3
 """Timed passes over each batch, after one that is not timed; the median counts."""
@@ -76,7 +77,7 @@ def arguments(
     def keep(name: str, module: nn.Module, args: Any, kwargs: Any) -> None:
         if name not in kept:
             with suppress(KernelRefused):
-                kept[name] = pytree.tree_map(_copied, tuple(positional(module.forward, args, kwargs)))
+                kept[name] = copied(tuple(positional(module.forward, args, kwargs)))
 
     with ExitStack() as hooks:
         for name, module in model.named_modules():
@@ -158,7 +159,7 @@ class _Watch:
             self._spent[id(module)] = seconds + taken, before + library
         else:
             part.calls += 1
-            part.nbytes += sum(leaf.nbytes for leaf in _tensors((args, kwargs, result)))
+            part.nbytes += sum(leaf.nbytes for leaf in tensors_in((args, kwargs, result)))
 
     def _now(self) -> float:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
@@ -176,11 +177,3 @@ def _form(leaf: Any) -> str:
     if isinstance(leaf, torch.Tensor):
         return f"{leaf.dtype}{list(leaf.shape)}@{list(leaf.stride())}"
     return f"{type(leaf).__name__} {leaf!r}"[:100]
-
-
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
-
-
-def _copied(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value

@@ -15,25 +15,25 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import UsageError, boundary
+from kernelwright.integrate.tensors import copied, tensors_in
 
 
 def does_more(module: nn.Module, arguments: Sequence[Any]) -> str:
     """What the part does beside computing, or nothing. UsageError where a copy of it does not run."""
     with boundary(UsageError, "a copy of the part does not run on its own"), torch.no_grad():
         own = copy.deepcopy(module)
-        given = pytree.tree_map(_cloned, list(arguments))
+        given = copied(list(arguments))
         before = _attributes(own)
         results = own(*given)
     after = _attributes(own)
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if changed:
         return f"its forward changes attributes ({', '.join(changed[:3])})"
-    taken = {leaf.untyped_storage().data_ptr() for leaf in _tensors(given)}
+    taken = {leaf.untyped_storage().data_ptr() for leaf in tensors_in(given)}
     taken |= {tensor.untyped_storage().data_ptr() for tensor in own.state_dict().values()}
-    if any(leaf.untyped_storage().data_ptr() in taken for leaf in _tensors(results) if leaf.numel()):
+    if any(leaf.untyped_storage().data_ptr() in taken for leaf in tensors_in(results) if leaf.numel()):
         return "it returns an argument, a weight or a view of one"
     return ""
 
@@ -53,11 +53,3 @@ def _identity(value: Any, depth: int) -> Any:
     if depth and isinstance(value, dict):
         return id(value), [(id(key), _identity(item, depth - 1)) for key, item in value.items()]
     return value if isinstance(value, (bool, int, float, str)) else id(value)
-
-
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
-
-
-def _cloned(value: Any) -> Any:
-    return value.clone() if isinstance(value, torch.Tensor) else value

@@ -16,6 +16,7 @@ from torch import nn
 
 from kernelwright.core.errors import UsageError
 from kernelwright.execute.module import KernelModule
+from kernelwright.execute.reports import KernelFault
 from kernelwright.integrate import guard as guard_module
 
 
@@ -350,3 +351,35 @@ def test_reasons_do_not_grow_without_end() -> None:
     for number in range(200):
         guard.kernel._count(f"size {number}")
     assert len(guard.kernel.passed_on) <= 65 and sum(guard.kernel.passed_on.values()) == 200
+
+
+def test_a_kernel_that_fails_on_a_live_call_goes(monkeypatch: pytest.MonkeyPatch, x: torch.Tensor) -> None:
+    site, plain = RootMeanSquare().eval(), RootMeanSquare().eval()
+    site.load_state_dict(plain.state_dict())
+    guard = guarded(site)
+
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise KernelFault("no memory for buffer 'out'")
+
+    with torch.no_grad():
+        site(x), site(x)
+        monkeypatch.setattr(guard.kernel, "forward", fails)
+        assert torch.equal(site(x), plain(x)) and "no memory" in guard.retreat
+
+
+def test_arguments_by_name_have_a_form_as_those_by_position_have(x: torch.Tensor) -> None:
+    forms = [
+        guard_module._form((), {"x": value})
+        for value in (
+            x,
+            x[:3],
+            x.double(),
+            x.t(),
+            None,
+            1,
+            [x],
+            [x.double()],
+            torch.fx.Proxy(torch.fx.Graph().placeholder("x")),
+        )
+    ]
+    assert forms[-1] is None and len(set(forms)) == len(forms)
