@@ -115,6 +115,8 @@ class Problem(Wire):
     """Bytes moved if each operation of the graph as written reads and writes memory."""
     graph_flops: int | None = None
     """Arithmetic operations of the graph as written, base workload."""
+    rewritten_flops: int | None = None
+    """The same after rewriting, in the cheapest form that is known: what the reporting floor rests on."""
     float_types: tuple[str, ...] = ()
     """Floating types that the graph computes with or rounds to, by torch's names; empty where there is no
     graph, or none."""

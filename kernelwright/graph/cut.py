@@ -253,12 +253,12 @@ class _Cut:
     def _safe(self, at: int, region: Region, name: str) -> bool:
         access = next(store.access for store in region.stores if store.access.buffer == name)
         own = all(n.access == access for n in region.nodes if isinstance(n, Load) and n.access.buffer == name)
-        return own and not any(name in _read(step) for step in self._steps[at + 1 :])
+        return own and not any(name in read_by(step) for step in self._steps[at + 1 :])
 
     def _used(self) -> set[str]:
         found = {name for name, _, _ in self._results()}
         for step in self._steps:
-            found |= _read(step)
+            found |= read_by(step)
             if isinstance(step, Region):
                 found |= {store.access.buffer for store in step.stores}
             elif isinstance(step, LibraryStep):
@@ -275,7 +275,8 @@ def _number(tensor: torch.Tensor | None, node: fx.Node) -> Number:
     return value
 
 
-def _read(step: Region | LibraryStep | CopyStep) -> set[str]:
+def read_by(step: Region | LibraryStep | CopyStep) -> set[str]:
+    """Names of the buffers that a step reads."""
     if isinstance(step, CopyStep):
         return {step.source}
     if isinstance(step, Region):

@@ -7,14 +7,14 @@ datasheet's, on a CPU twice the best measured ceiling: no datasheet names a virt
 of its memory, and that share moves (reads at 32 GB/s were seen at 56 GB/s minutes later).
 
 *Reporting floor*: the time of the cheapest way that is known, against measured ceilings: one pass
-over the compulsory bytes at the rates of reading, writing and copying, or the graph's operations at
-the product ceiling, whichever is longer. Inputs come from memory, since caches are flushed before a
-call; outputs that fit in half of the last-level cache are written at cache speed. A very good kernel
-may end a little below this floor: it says how much is left, it accuses nobody.
+over the compulsory bytes at the rates of reading, writing and copying, or the operations of the
+graph after rewriting (`graph.rewrites`) at the product ceiling, whichever is longer. Inputs come from
+memory, since caches are flushed before a call; outputs that fit in half of the last-level cache are
+written at cache speed. A very good kernel may end a little below this floor: it says how much is left, it
+accuses nobody.
 
 Not covered: floors of chains of products whose intermediate results must leave the cache, and of
-latency (a kernel of few bytes is bounded by neither), and rewrites that need fewer operations than
-the graph as written.
+latency (a kernel of few bytes is bounded by neither).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def reporting_floor(problem: Problem, ceilings: Ceilings, column: Column = "stri
     """The time of the cheapest known way on this machine."""
     read, written = traffic(problem)
     memory = _memory_us(read, written, ceilings)
-    flops = problem.graph_flops or 0
+    flops = least_flops(problem)
     compute = flops / (product_tflops(problem, ceilings, column) * 1e6)
     if max(memory, compute) == 0:
         return Floor(0.0, "none", "neither bytes nor operations are known")
@@ -101,6 +101,12 @@ def traffic(problem: Problem) -> tuple[int, int]:
     if problem.compulsory_bytes is not None:
         return max(problem.compulsory_bytes - written, 0), written
     return sum(_bytes(spec, problem) for spec in (*problem.inputs, *problem.weights)), written
+
+
+def least_flops(problem: Problem) -> int:
+    """Operations of the cheapest known form of the graph; 0 where there is no graph."""
+    known = [count for count in (problem.graph_flops, problem.rewritten_flops) if count is not None]
+    return min(known, default=0)
 
 
 def product_tflops(problem: Problem, ceilings: Ceilings, column: Column) -> float:

@@ -19,6 +19,7 @@ from kernelwright.core.problem import Problem, ScalarSpec, TensorSpec, Workload
 from kernelwright.graph.capture import Captured, input_names
 from kernelwright.graph.cost import cost
 from kernelwright.graph.float_types import float_types
+from kernelwright.graph.rewrites.engine import rewritten
 from kernelwright.problems.degenerate import repeats, unread_inputs, weak_answers, written_by_running
 from kernelwright.problems.fixed import written
 from kernelwright.problems.origin import Origin
@@ -60,6 +61,7 @@ def _counted(captured: Captured) -> dict[str, Any]:
         "compulsory_bytes": counts.compulsory_bytes,
         "graph_bytes": counts.bytes_as_written,
         "graph_flops": counts.flops,
+        "rewritten_flops": rewritten(captured).after.flops,
         "float_types": float_types(captured),
         "degenerate": tuple(unread_inputs(captured)),
         "notes": {},

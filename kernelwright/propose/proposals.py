@@ -24,10 +24,13 @@ from kernelwright.graph.library_steps import LibraryStep
 from kernelwright.graph.loops import Region
 from kernelwright.propose import TEMPLATES
 from kernelwright.propose.literals import LITERALS
+from kernelwright.propose.preparing import steps_of_weights, with_prepared
 from kernelwright.propose.space import Choice, Parameter, Space
 from kernelwright.propose.templates.base import Emitted, Template, resource
 from kernelwright.propose.templates.cuda.order import ordered
 
+GRAPH = "graph"
+"""Parameter that says which graph a kernel is of."""
 _LANGUAGE = {"cpu": ("cpp", "kernel.cpp"), "cuda": ("cuda", "kernel.cu")}
 
 
@@ -40,10 +43,21 @@ class Proposals:
     target: Target
     templates: tuple[tuple[Template, ...], ...]
     """For each region, in order of preference."""
+    rules: tuple[str, ...] = ()
+    """Names of the rewrites that made the graph; empty where it is as written."""
+    prepares: bool = False
+    """Whether steps that read weights only run in `prepare`."""
+    rewritten: Proposals | None = None
+    """Those for another graph that computes the same; choices of its own stand under `rewritten.`."""
 
     @classmethod
     def open(
-        cls, problem: Problem, captured: Captured, target: Target, elsewhere: Elsewhere | None = None
+        cls,
+        problem: Problem,
+        captured: Captured,
+        target: Target,
+        elsewhere: Elsewhere | None = None,
+        prepares: bool = False,
     ) -> Proposals:
         """Cut the graph and find templates; ProblemError if a loop nest has none.
 
@@ -65,7 +79,7 @@ class Proposals:
                 raise ProblemError(
                     f"no template can serve region {region.name} of '{problem.name}': {reasons}"
                 )
-        found = cls(problem, partition, target, chosen)
+        found = cls(problem, partition, target, chosen, prepares=prepares)
         return found if elsewhere is None else found._freed(captured, elsewhere)
 
     def _freed(self, captured: Captured, elsewhere: Elsewhere) -> Proposals:
@@ -88,10 +102,21 @@ class Proposals:
                 whole += Space((Parameter(f"{region.name}.template", names, names[0]),))
             for template in able:
                 whole += template.space(region).prefixed(f"{region.name}.{template.name}.")
+        if self.rewritten is not None:
+            whole += Space((Parameter(GRAPH, ("written", "rewritten"), "written"),))
+            whole += self.rewritten.space.prefixed("rewritten.")
         return whole
+
+    @property
+    def starts(self) -> tuple[Choice, ...]:
+        """Choices to try before any other: the default of the rewritten graph."""
+        return () if self.rewritten is None else (self.space.default().but(**{GRAPH: "rewritten"}),)
 
     def kernel(self, choice: Choice) -> Kernel:
         """The kernel of a choice; equal sources have equal hashes, whatever their choices."""
+        if self.rewritten is not None and choice.get(GRAPH) == "rewritten":
+            kernel = self.rewritten.kernel(choice.under("rewritten."))
+            return kernel.model_copy(update={"proposer": Proposer(name="templates", parameters=dict(choice))})
         emitted = {
             region.name: self._emit(region, able, choice)
             for region, able in zip(self.partition.regions, self.templates, strict=True)
@@ -114,9 +139,11 @@ class Proposals:
         return template.emit(region, choice.under(f"{region.name}.{name}."), region.name)
 
     def _plan(self, emitted: dict[str, Emitted]) -> Plan:
-        buffers: list[Buffer] = list(self.partition.buffers)
-        steps: list[Step] = []
-        for step in self.partition.steps:
+        early = steps_of_weights(self.partition) if self.prepares else frozenset()
+        buffers: list[Buffer] = with_prepared(self.partition, early)
+        parts: tuple[list[Step], list[Step]] = ([], [])
+        for at, step in enumerate(self.partition.steps):
+            steps = parts[at in early]
             match step:
                 case Region():
                     steps += emitted[step.name].steps
@@ -127,7 +154,8 @@ class Proposals:
                     )
                 case CopyStep():
                     steps.append(Copy(source=step.source, destination=step.destination))
-        return Plan(buffers=tuple(buffers), run=tuple(steps))
+        run, prepare = parts
+        return Plan(buffers=tuple(buffers), run=tuple(run), prepare=tuple(prepare))
 
 
 def _is_for(name: str, target: Target) -> bool:

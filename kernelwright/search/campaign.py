@@ -19,7 +19,9 @@ from kernelwright.core.measurement import Measurement
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation, Run, Trial
+from kernelwright.graph.capture import Captured
 from kernelwright.languages import build
+from kernelwright.propose.forms import open_forms
 from kernelwright.propose.proposals import Proposals
 from kernelwright.propose.space import Choice
 from kernelwright.search.base import STRATEGIES, Budget
@@ -57,6 +59,7 @@ class Campaign:
         except ProblemError as error:
             self.notes.append(f"no kernel can be proposed: {first_line(error)}")
             return Outcome(ended="nothing to propose")
+        self.notes += _rewrites(proposals)
         tools = Tools(
             kernel=proposals.kernel,
             build=lambda kernel: read_ahead(build(kernel, self.run.target)),
@@ -66,7 +69,7 @@ class Campaign:
             begins=self._begins,
         )
         strategy = STRATEGIES.get(self.run.strategy)(proposals.space, Random(self.run.seed))
-        first = self._remembered(proposals)
+        first = list(dict.fromkeys([*self._remembered(proposals), *proposals.starts]))
         search = Search(
             tools,
             strategy,
@@ -155,14 +158,28 @@ class Campaign:
         self.tell({"stage": "trial", **self._so_far, "message": _outcome_of(trial.evaluation)})
 
 
+def _rewrites(proposals: Proposals) -> list[str]:
+    """What was done to the graph that some or all of the kernels are of."""
+    form = proposals.rewritten or proposals
+    which = "all kernels are" if form is proposals else "some kernels are"
+    return [f"{which} of a rewritten graph: {'; '.join(form.rules)}"] if form.rules else []
+
+
 def weak(problem: Problem) -> list[str]:
     """A sentence for each reason why nothing that is found for a problem will count."""
     return [f"weak task, so that no speed-up will count: {reason}" for reason in problem.degenerate]
 
 
 def open_proposals(problem: Problem, target: Target) -> Proposals:
-    """Trace the reference on shapes alone and cut its graph; ProblemError says why that cannot be done."""
+    """Cut the reference's graph, and its rewritten form; ProblemError says why that cannot be done."""
     from kernelwright.problems.elsewhere import captured_at
+    from kernelwright.problems.origin import origin_of
+
+    return open_forms(problem, graph_of(problem), target, partial(captured_at, origin_of(problem)))
+
+
+def graph_of(problem: Problem) -> Captured:
+    """The reference traced on shapes alone; ProblemError says why that cannot be done."""
     from kernelwright.problems.origin import origin_of
     from kernelwright.problems.outline import outline
     from kernelwright.problems.trace import traced
@@ -171,7 +188,7 @@ def open_proposals(problem: Problem, target: Target) -> Proposals:
     captured, reason = traced(origin, outline(origin, problem.base.axes))
     if captured is None:
         raise ProblemError(reason)
-    return Proposals.open(problem, captured, target, partial(captured_at, origin))
+    return captured
 
 
 def _best_first(trials: Iterable[Trial], target: Target) -> list[Trial]:

@@ -5,7 +5,8 @@ bytes and operations need at the machine's ceilings, and Amdahl's bound: how muc
 would be if only this part ran at its floor. The whole has a floor of its own, lower than the sum of
 the parts', because operations that are fused need not write what the next one reads.
 
-Said beside it: whether kernels can be proposed at all, and what makes the figures doubtful.
+Said beside it: what rewriting makes of the graph, whether kernels can be proposed at all, and what makes the
+figures doubtful.
 
 Not covered: what compilers already fuse; compare with the baselines in the report of `optimize`.
 """
@@ -23,11 +24,12 @@ from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.execute.bench import Bench
 from kernelwright.graph.library_steps import LibraryStep
+from kernelwright.graph.rewrites.engine import rewritten
 from kernelwright.measure.ceilings import Ceilings, ceilings, raised
 from kernelwright.measure.disturbance import disturbance, ticks
 from kernelwright.measure.floors import reporting_floor
 from kernelwright.measure.profile import Part, Profile, profile
-from kernelwright.search.campaign import open_proposals
+from kernelwright.search.campaign import graph_of, open_proposals
 from kernelwright.verify.slots import Slots
 
 SHOWN = 0.005
@@ -64,8 +66,8 @@ def diagnosed(
     if reporting_floor(problem, limits).us > eager_us:  # they were measured while the machine was busy
         limits = raised(target)
     tell({"stage": "kernels", "message": "looking for parts that kernels can be written for"})
-    kernels = _kernels(problem, target)
-    return Diagnosis(_report(problem, target, found, limits, eager_us, kernels, disturbed), problem)
+    kernels, graph = _kernels(problem, target), _graph(problem)
+    return Diagnosis(_report(problem, target, found, limits, eager_us, kernels, disturbed, graph), problem)
 
 
 def _eager_us(bench: Bench, slot: str) -> float:
@@ -89,6 +91,20 @@ def _kernels(problem: Problem, target: Target) -> dict[str, Any]:
     }
 
 
+def _graph(problem: Problem) -> dict[str, Any] | None:
+    """Operations, and bytes if all but library calls were fused, as written and after rewriting."""
+    try:
+        form = rewritten(graph_of(problem))
+    except ProblemError:
+        return None
+    return {
+        "operations": form.before.flops,
+        "bytes": form.before.moved_bytes,
+        "rewritten": {"operations": form.after.flops, "bytes": form.after.moved_bytes},
+        "rules": list(form.rules),
+    }
+
+
 def _report(
     problem: Problem,
     target: Target,
@@ -97,6 +113,7 @@ def _report(
     eager_us: float,
     kernels: dict[str, Any],
     disturbed: str = "",
+    graph: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     floor = reporting_floor(problem, limits)
     rows = [_row(part, found, limits) for part in found.parts if part.share >= SHOWN]
@@ -116,8 +133,19 @@ def _report(
         "gain": gain,
         "parts": rows,
         "kernels": kernels,
-        "summary": [*lines, _served(kernels), *_doubts(found.total_us, eager_us, disturbed)],
+        "graph": graph,
+        "summary": [*lines, *_forms(graph), _served(kernels), *_doubts(found.total_us, eager_us, disturbed)],
     }
+
+
+def _forms(graph: dict[str, Any] | None) -> Iterator[str]:
+    """What rewriting makes of the graph; nothing where no rule applies."""
+    if graph is not None and graph["rules"]:
+        after = graph["rewritten"]
+        yield (
+            f"rewritten, {graph['operations']:,} operations on {graph['bytes']:,} bytes are"
+            f" {after['operations']:,} on {after['bytes']:,}: {'; '.join(graph['rules'])}"
+        )
 
 
 def _served(kernels: dict[str, Any]) -> str:
