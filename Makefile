@@ -14,7 +14,7 @@ demo: $(DEMO)
 	$(BIN)/kernelwright optimize examples/problems/rmsnorm_gelu.py --budget 20
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	KERNELWRIGHT_TEST_MPI=required $(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -39,6 +39,7 @@ evidence: $(READY)
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.service --verdicts 1000
 	$(BIN)/python -m benchmarks.option_pricing
+	$(BIN)/python -m benchmarks.datatypes
 
 $(DEMO): constraints.txt pyproject.toml
 	@echo "Installing torch and little else into $(VENV); torch is most of the download."
@@ -47,7 +48,7 @@ $(DEMO): constraints.txt pyproject.toml
 	touch $@
 
 $(READY): $(DEMO)
-	@echo "Installing what tests and checks need into $(VENV): Ray, a CUDA compiler, ruff, mypy, pytest."
+	@echo "Installing what tests and checks need into $(VENV): Ray, a CUDA compiler, MPI, ruff, mypy, pytest."
 	$(PIP) --editable '.[dev,cuda,service]'
 	touch $@
 

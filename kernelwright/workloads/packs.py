@@ -52,7 +52,10 @@ class Pack:
 
 PACKS: Registry[Pack] = Registry(
     "pack",
-    {"option_pricing": "kernelwright.workloads.option_pricing.pack:PACK"},
+    {
+        "datatypes": "kernelwright.workloads.datatypes.pack:PACK",
+        "option_pricing": "kernelwright.workloads.option_pricing.pack:PACK",
+    },
 )
 
 

@@ -1,0 +1,56 @@
+"""Where a buffer's bytes lie: NumPy arrays, torch tensors on the CPU, and whatever has the buffer protocol.
+
+Not covered: buffers with gaps, which an MPI datatype describes itself; memory of a GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from kernelwright.core.errors import UsageError
+
+
+def span_of(buffer: Any, what: str, writable: bool) -> tuple[int, int, Any]:
+    """Address, bytes, and what must live as long as they are used.
+
+    UsageError that begins with `what` for a buffer that has gaps, holds Python objects or cannot be written.
+    """
+    array = buffer if type(buffer) is np.ndarray else _array(buffer, what)
+    if not array.flags.forc:
+        raise UsageError(
+            f"{what} has gaps (shape {array.shape}, strides {array.strides}); give the array that it is part "
+            "of, and a datatype that says which part"
+        )
+    if array.dtype.hasobject:
+        raise UsageError(f"{what} holds Python objects ({array.dtype}); give numbers")
+    address, read_only = array.__array_interface__["data"]
+    if writable and read_only:
+        raise UsageError(f"{what} cannot be written; give a bytearray or a writable array")
+    return address, array.nbytes, array
+
+
+def _array(buffer: Any, what: str) -> np.ndarray[Any, np.dtype[Any]]:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(buffer, torch.Tensor):
+        return _of_tensor(buffer, what, torch)
+    try:
+        return np.asarray(memoryview(buffer))
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise UsageError(
+            f"{what} is a {type(buffer).__name__}, which is no memory ({error}); give a NumPy array, "
+            "a tensor or a bytearray"
+        ) from error
+
+
+def _of_tensor(tensor: Any, what: str, torch: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    if tensor.device.type != "cpu":
+        raise UsageError(
+            f"{what} is a tensor on {tensor.device}; datatypes are packed on the CPU: use .cpu()"
+        )
+    if not tensor.is_contiguous():
+        raise UsageError(f"{what} is a tensor with gaps (strides {tensor.stride()}); use .contiguous()")
+    array: np.ndarray[Any, np.dtype[Any]] = tensor.detach().view(-1).view(torch.uint8).numpy()
+    return array
