@@ -1,0 +1,1 @@
+"""Greeks under Black-76; `analytical` has them."""

@@ -1,0 +1,1 @@
+"""Greeks under Black-Scholes; `analytical` has them."""

@@ -1,0 +1,1 @@
+"""py_vollib's helpers, as far as its users need them: the exceptions."""
