@@ -87,7 +87,12 @@ def test_problems_load(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/option-pricing.md", "kernelwright/workloads/option_pricing/README.md"]
+    "page",
+    [
+        "docs/option-pricing.md",
+        "docs/option-pricing-drop-in.md",
+        "kernelwright/workloads/option_pricing/README.md",
+    ],
 )
 def test_examples_of_the_documentation_print_what_they_show(page: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / page).read_text(), re.S)

@@ -12,17 +12,20 @@ README.md has the first example, `pricing` the conventions, `reference` the same
 from kernelwright.workloads.option_pricing.faults import OptionWarning
 from kernelwright.workloads.option_pricing.pricing import (
     Greeks,
+    SecondOrder,
     delta,
+    evaluate,
     gamma,
     greeks,
     implied_volatility,
     price,
     rho,
+    second_order,
     theta,
     vega,
 )
 
 __all__ = [
-    "Greeks", "OptionWarning", "delta", "gamma", "greeks", "implied_volatility", "price", "rho", "theta",
-    "vega",
+    "Greeks", "OptionWarning", "SecondOrder", "delta", "evaluate", "gamma", "greeks", "implied_volatility",
+    "price", "rho", "second_order", "theta", "vega",
 ]  # fmt: skip

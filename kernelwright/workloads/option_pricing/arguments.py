@@ -2,7 +2,7 @@
 
 Arguments broadcast as NumPy's do. Results are float64, or float32 where every array of floats that was given
 is float32 (all arithmetic is in float64). What is not a real number is refused here; what is a number but no
-option (a negative strike) is the kernel's to find.
+option (a negative strike) is the kernel's to find. Where tensors lie on a GPU, `device` takes over.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from kernelwright.core.errors import UsageError
 from kernelwright.workloads.option_pricing.containers import Wrap, plain, wrap_of
+from kernelwright.workloads.option_pricing.device import answers_there, on_device
 from kernelwright.workloads.option_pricing.flags import sign_of
 from kernelwright.workloads.option_pricing.native import SHORT, Floats, Frame
 
@@ -26,16 +27,18 @@ _FLAGS = {str, float, int, list, np.ndarray}
 
 
 def answers(
-    frame: Frame, flag: Any, values: tuple[Any, ...], rows: int, numbers: tuple[int, ...]
+    frame: Frame, flag: Any, values: tuple[Any, ...], rows: int, numbers: tuple[int, ...], wait: bool = True
 ) -> list[Any]:
     """`rows` results of a kernel for a flag and six numbers, which are checked and broadcast.
 
+    `frame.faults` says what could not be answered; on a GPU only if the caller will `wait` for that.
     UsageError, one line, for what does not fit.
     """
-    given = [sign_of(flag), *values]
-    shape = _plain_shape(given) if type(flag) in _FLAGS else None
-    if shape is None:
-        return _unpacked(flag, values, given).run(frame, rows, numbers)
+    if type(flag) not in _FLAGS or (shape := _plain_shape(given := [sign_of(flag), *values])) is None:
+        if on_device((flag, *values)):
+            given = [flag if on_device((flag,)) else sign_of(flag), *values]
+            return answers_there(frame.name, given, rows, numbers, frame.faults, wait)
+        return _unpacked(flag, values, [sign_of(flag), *values]).run(frame, rows, numbers)
     if not shape:
         found: list[Any] = frame.short(given, 1, rows, numbers).tolist()
         return found

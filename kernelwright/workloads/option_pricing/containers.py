@@ -3,7 +3,8 @@
 A result comes back in the container of the first argument that has one: a Series with its index and no name,
 a tensor on the CPU, or an array. Neither pandas nor torch is imported unless the caller did.
 
-Not covered: tensors on a GPU, gradients through prices (a tensor that wants one is refused), DataFrames.
+Not covered: tensors on a GPU (`device`), gradients through prices (a tensor that wants one is refused),
+DataFrames.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def _is(value: Any, module: str, name: str) -> bool:
 
 def _of_tensor(tensor: Any) -> Any:
     if tensor.device.type != "cpu":
-        raise UsageError(f"a tensor on {tensor.device} was given; options are priced on the CPU: use .cpu()")
+        raise UsageError(
+            f"a tensor on {tensor.device} was given; options are priced on CPU and CUDA: use .cpu()"
+        )
     if tensor.requires_grad:
         raise UsageError("a tensor that requires a gradient was given; there is none: use .detach()")
     return tensor.numpy()

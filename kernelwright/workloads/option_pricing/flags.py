@@ -62,7 +62,7 @@ def require_known(flag: Any) -> None:
     `sign_of` leaves single letters to the kernel, which finds the NaN that unknown ones become: look here
     whenever it found something that is no option.
     """
-    array = np.asarray(flag)
+    array = np.asarray(0.0 if getattr(flag, "is_cuda", False) else flag)  # on a GPU there are no texts
     if array.dtype.kind in "OUS":
         known = (array == "c") | (array == "p")
         if not np.all(known):

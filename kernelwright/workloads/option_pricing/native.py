@@ -25,9 +25,10 @@ from kernelwright.execute.launcher import HostModule
 from kernelwright.languages import build
 from kernelwright.workloads.option_pricing.faults import FAULT_WORDS
 from kernelwright.workloads.option_pricing.kernels import evaluate_kernel, implied_kernel
+from kernelwright.workloads.option_pricing.kernels.results import RESULTS
 
 Floats = npt.NDArray[np.float64]
-INPUTS, MOST_RESULTS = 7, 6
+INPUTS = 7
 SHORT = 2048
 """Calls of up to so many options go through the frame's own room: copying as many costs less than asking
 NumPy for addresses."""
@@ -36,11 +37,12 @@ NumPy for addresses."""
 class Frame:
     """One thread's way to call one kernel. `faults` holds what the last call could not answer."""
 
-    def __init__(self, entry: Callable[[Any], None], numbers: int) -> None:
-        """`numbers` integers follow the buffers in the kernel's argument list."""
+    def __init__(self, entry: Callable[[Any], None], numbers: int, name: str = "evaluate") -> None:
+        """`numbers` integers follow the buffers in the argument list of the kernel called `name`."""
         self._entry = entry
+        self.name = name
         self._inputs = [np.ones(SHORT) for _ in range(INPUTS)]
-        self._results = np.empty(MOST_RESULTS * SHORT)
+        self._results = np.empty(len(RESULTS) * SHORT)
         self.faults: c.Array[c.c_int64] = (c.c_int64 * FAULT_WORDS)()
         self._cells = (c.c_int64 * (INPUTS + 2 + numbers))()
         start = c.addressof(self._cells)
@@ -116,7 +118,7 @@ def evaluate_frame() -> Frame:
 def implied_frame() -> Frame:
     """This thread's way to implied volatilities; EnvironmentFault where the kernel cannot be built."""
     if _frames.implied is None:
-        _frames.implied = Frame(_entry("implied"), numbers=3)
+        _frames.implied = Frame(_entry("implied"), numbers=3, name="implied")
     return _frames.implied
 
 

@@ -98,6 +98,44 @@ def greeks(contract: Contract, volatility: float, digits: int = DIGITS) -> dict[
         }
 
 
+def second_order(contract: Contract, volatility: float, digits: int = DIGITS) -> dict[str, Any]:
+    """Vanna, volga, charm, veta, speed, zomma, color and ultima: differences of `greeks` over tiny steps.
+
+    Steps are 1e-20 of their argument, in twice the digits and more: exact to 1e-30 or so.
+    """
+    step = mpf("1e-20")
+
+    def slope(name: str, field: str) -> mpf:
+        up, down = (_stepped(contract, volatility, field, side * step, digits)[name] for side in (1, -1))
+        return (up - down) / (2 * step * _argument(contract, volatility, field))
+
+    with mp.workdps(2 * digits + 20):
+        sigma = mpf(volatility)
+        vegas = [_stepped(contract, volatility, "volatility", k * step, digits)["vega"] for k in (-1, 0, 1)]
+        return {
+            "vanna": slope("delta", "volatility"),
+            "volga": slope("vega", "volatility"),
+            "charm": -slope("delta", "years"),
+            "veta": -slope("vega", "years"),
+            "speed": slope("gamma", "underlying"),
+            "zomma": slope("gamma", "volatility"),
+            "color": -slope("gamma", "years"),
+            "ultima": (vegas[0] - 2 * vegas[1] + vegas[2]) / (sigma * step) ** 2,
+        }
+
+
+def _argument(contract: Contract, volatility: float, field: str) -> mpf:
+    return mpf(volatility if field == "volatility" else getattr(contract, field))
+
+
+def _stepped(contract: Contract, volatility: float, field: str, by: mpf, digits: int) -> dict[str, Any]:
+    """Greeks with one argument changed by a share of itself."""
+    changed: Any = _argument(contract, volatility, field) * (1 + by)
+    if field == "volatility":
+        return greeks(contract, changed, 2 * digits + 20)
+    return greeks(contract._replace(**{field: changed}), volatility, 2 * digits + 20)
+
+
 def bounds(contract: Contract, digits: int = DIGITS) -> tuple[mpf, mpf]:
     """Intrinsic value, and what the price approaches as volatility grows."""
     with mp.workdps(digits):

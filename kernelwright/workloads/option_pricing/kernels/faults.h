@@ -1,9 +1,6 @@
 // Which options could not be answered, and why: counts, and the first position of each kind.
 #pragma once
-#include <cstdint>
-
-constexpr int FAULT_KINDS = 3;
-constexpr double INVALID = 1.0, BELOW_INTRINSIC = 2.0, ABOVE_BOUND = 3.0;  // 0 is no fault
+#include "black.h"
 
 constexpr int TOTAL = 2 * FAULT_KINDS;
 
