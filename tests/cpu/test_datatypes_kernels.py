@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import threading
 
 import numpy as np
@@ -58,10 +60,29 @@ def test_both_say_that_they_were_written_by_hand() -> None:
 @pytest.mark.parametrize("offset", [0, 1, 13])
 def test_every_size_of_block(offset: int) -> None:
     for size in SIZES:
-        for gap in (1, 5, 64):
-            pitch = size + gap
+        for pitch in (size + 1, size + 5, size + 64, 2 * size, 3 * size, 4 * size):
             agrees(Shift(offset, Repeat(3, pitch, Block(size))), 1, 3 * pitch)
+        agrees(Repeat(70, 2 * size, Block(size)), 2, 150 * size)
         agrees(blocks((offset, size), (3 * size + 7, size), (size + 20, size)), 2, 5 * size + 9)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8, 16, 24, 33, 64, 65, 100, 200, 512])
+def test_nothing_is_read_or_written_beyond_the_last_block(size: int) -> None:
+    """The last block ends where memory ends: the next page may not be touched."""
+    page, end = mmap.PAGESIZE, 16 * mmap.PAGESIZE
+    whole = np.frombuffer(mmap.mmap(-1, end + page), np.uint8)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + end), page, 0) == 0
+    for count in (1, 2, 5, 21):
+        for pitch in (size, 2 * size, 3 * size, 4 * size, size + 1):
+            length = (count - 1) * pitch + size
+            memory = whole[end - length : end]
+            memory[:] = np.random.default_rng(size).integers(0, 256, length, dtype=np.uint8)
+            tree = Repeat(count, pitch, Block(size))
+            packed = packer_of(tree, 0).pack(memory)
+            assert packed.tobytes() == reference.pack(tree, memory.tobytes())
+            memory[:] = 0
+            packer_of(tree, 0).unpack(packed, memory)
+            assert reference.pack(tree, memory.tobytes()) == packed.tobytes()
 
 
 def test_blocks_of_many_sizes() -> None:

@@ -7,32 +7,29 @@ the grid. An MPI that is not installed is a record with the reason.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kernelwright.workloads.datatypes.mpis import Peer, peers
+from kernelwright.workloads.datatypes.mpis import FILES, Peer, peers
 
 PACKAGE = "kernelwright.workloads.datatypes"
 
 
-def records(types: int = 100_000, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Equality on so many random types, then the grid, for each MPI."""
-    for peer in _peers():
-        if isinstance(peer, Peer):
-            yield equality(peer, types, seed)
-            yield from _speeds(peer, "full")
-        else:
-            yield peer
+def records(types: int, grid: str | None, names: Sequence[str] = tuple(FILES)) -> Iterator[dict[str, Any]]:
+    """Equality on so many random types (none for 0), then a grid of `beside`, for each of the MPIs."""
+    there, absent = peers()
+    for peer in there:
+        if peer.name in names and types:
+            yield equality(peer, types, 0)
+        if peer.name in names and grid:
+            yield from _speeds(peer, grid)
+    for name in set(names) & set(absent):
+        yield {"what": "absent", "peer": name, "reason": absent[name]}
 
 
 def short() -> Iterator[dict[str, Any]]:
-    """A minute's worth of the same."""
-    for peer in _peers():
-        if isinstance(peer, Peer):
-            yield equality(peer, 1000, 0)
-            yield from _speeds(peer, "short")
-        else:
-            yield peer
+    """A minute or two of it."""
+    yield from records(1000, "short")
 
 
 def equality(peer: Peer, types: int, seed: int) -> dict[str, Any]:
@@ -40,12 +37,6 @@ def equality(peer: Peer, types: int, seed: int) -> dict[str, Any]:
     arguments = ["-m", f"{PACKAGE}.validator", "--types", str(types), "--seed", str(seed)]
     found = json.loads("".join(peer.lines(arguments)))
     return {"what": "equality", "peer": peer.name, "version": peer.version, **found}
-
-
-def _peers() -> Iterator[Peer | dict[str, Any]]:
-    there, absent = peers()
-    yield from there
-    yield from ({"what": "absent", "peer": name, "reason": reason} for name, reason in absent.items())
 
 
 def _speeds(peer: Peer, grid: str) -> Iterator[dict[str, Any]]:

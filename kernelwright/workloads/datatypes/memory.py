@@ -5,6 +5,7 @@ Not covered: buffers with gaps, which an MPI datatype describes itself; memory o
 
 from __future__ import annotations
 
+import ctypes as c
 import sys
 from typing import Any
 
@@ -26,10 +27,21 @@ def span_of(buffer: Any, what: str, writable: bool) -> tuple[int, int, Any]:
         )
     if array.dtype.hasobject:
         raise UsageError(f"{what} holds Python objects ({array.dtype}); give numbers")
-    address, read_only = array.__array_interface__["data"]
-    if writable and read_only:
+    if writable and not array.flags.writeable:
         raise UsageError(f"{what} cannot be written; give a bytearray or a writable array")
-    return address, array.nbytes, array
+    return _address(array), array.nbytes, array
+
+
+def _address(array: np.ndarray[Any, np.dtype[Any]]) -> int:
+    """As `array.ctypes.data`, in a fifth of the time for most."""
+    try:
+        return c.addressof(c.c_char.from_buffer(array if array.flags.c_contiguous else array.T))
+    except (
+        TypeError,
+        ValueError,
+    ):  # read-only, or empty, or of a type that the buffer protocol has no name for
+        address: int = array.__array_interface__["data"][0]
+        return address
 
 
 def _array(buffer: Any, what: str) -> np.ndarray[Any, np.dtype[Any]]:

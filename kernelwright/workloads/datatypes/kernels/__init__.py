@@ -12,7 +12,7 @@ from pathlib import Path
 from kernelwright.core.kernel import Kernel, Proposer, Source
 from kernelwright.core.plan import Arg, Buffer, BufferArg, Call, IntArg, Plan, Role
 
-HEADERS = ("block.h", "move.h")
+HEADERS = ("block.h", "move.h", "thin.h")
 
 
 def pack_kernel() -> Kernel:

@@ -8,7 +8,7 @@
 // The two innermost levels are loops around code for the size of a block; levels outside them count like the
 // digits of an odometer. Threads share the outermost level.
 #pragma once
-#include "block.h"
+#include "thin.h"
 
 #include <omp.h>
 
@@ -41,17 +41,28 @@ template <bool PACK, class Mover> INLINE void copy(char *packed, char *memory, I
     else Mover::copy(memory, packed, size);
 }
 
-template <bool PACK, class Mover> void strided(char *__restrict packed, char *__restrict memory, const Inner &inner) {
-    const Int size = inner.size, width = Mover::width(size), columns = inner.columns.count, pace = inner.columns.stride;
-    for (Int row = 0; row < inner.rows.count; ++row) {
-        char *at = memory + row * inner.rows.stride;
-#pragma GCC unroll 4
-        for (Int column = 0; column < columns; ++column) {
-            copy<PACK, Mover>(packed, at, size);
-            packed += width;
-            at += pace;
+// `count` blocks `pace` apart; four at a time, so that their addresses do not wait for each other.
+template <bool PACK, class Mover>
+INLINE void row(char *__restrict packed, char *__restrict memory, Int count, Int pace, Int size) {
+    const Int width = Mover::width(size);
+    Int block = 0;
+    if constexpr (PACK && (Mover::SIZE == 1 || Mover::SIZE == 2 || Mover::SIZE == 4))
+        if (thinned<Mover::SIZE>(packed, memory, count, pace)) return;
+    if constexpr (Mover::SIZE > 0 && Mover::SIZE <= 64)
+        for (; block + 4 <= count; block += 4, packed += 4 * width, memory += 4 * pace) {
+            copy<PACK, Mover>(packed, memory, size);
+            copy<PACK, Mover>(packed + width, memory + pace, size);
+            copy<PACK, Mover>(packed + 2 * width, memory + 2 * pace, size);
+            copy<PACK, Mover>(packed + 3 * width, memory + 3 * pace, size);
         }
-    }
+    for (; block < count; ++block, packed += width, memory += pace) copy<PACK, Mover>(packed, memory, size);
+}
+
+template <bool PACK, class Mover> void strided(char *__restrict packed, char *__restrict memory, const Inner &inner) {
+    const Int bytes = Mover::width(inner.size) * inner.columns.count;
+    for (Int k = 0; k < inner.rows.count; ++k)
+        row<PACK, Mover>(packed + k * bytes, memory + k * inner.rows.stride, inner.columns.count, inner.columns.stride,
+                         inner.size);
 }
 
 template <bool PACK, class Mover> void listed(char *__restrict packed, char *__restrict memory, const Inner &inner) {
