@@ -34,8 +34,9 @@ def span_of(buffer: Any, what: str, writable: bool) -> tuple[int, int, Any]:
 
 def _address(array: np.ndarray[Any, np.dtype[Any]]) -> int:
     """As `array.ctypes.data`, in a fifth of the time for most."""
+    whole: Any = array if array.flags.c_contiguous else array.T
     try:
-        return c.addressof(c.c_char.from_buffer(array if array.flags.c_contiguous else array.T))
+        return c.addressof(c.c_char.from_buffer(whole))
     except (
         TypeError,
         ValueError,
