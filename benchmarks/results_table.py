@@ -201,16 +201,76 @@ def models(records: list[Record]) -> list[str]:
     return _table(head, rows)
 
 
+def model_zoo(records: list[Record]) -> list[str]:
+    """A row for each family and mode, of the newest record of each model; then the faults by name."""
+    last = {(*_mode(row), row["name"]): row for row in records}.values()
+    rows = []
+    for family, mode in sorted({_mode(row) for row in last}):
+        some = [row for row in last if _mode(row) == (family, mode)]
+        kinds = Counter(row["outcome"] for row in some)
+        rows.append([
+            family, mode, len(some), kinds["kernels"], kinds["left alone"], kinds["fault"],
+            sum(len(row.get("sites", ())) for row in some), sum(row.get("answered", 0) for row in some),
+        ])  # fmt: skip
+    faults = sorted(f"{row['name']} ({row['said']})" for row in last if row["outcome"] == "fault")
+    head = [
+        "models of",
+        "search",
+        "models",
+        "with kernels",
+        "left alone",
+        "faults",
+        "sites",
+        "calls answered",
+    ]
+    return [
+        *_table(head, rows),
+        f"\nFaults: {'; '.join(faults) or 'none'}. Without search, first kernels stand in, untimed,",
+        "for so many kinds of parts; with it, kernels stay only where the whole is faster.",
+    ]
+
+
+def _mode(row: Record) -> tuple[str, str]:
+    """Family, and seconds of search or how many kinds of parts had a kernel without."""
+    search = f"{row['search_s']:g} s" if row["search_s"] else f"none, {row['groups']} kinds of parts"
+    return row["family"], search
+
+
+def guarded_call(records: list[Record]) -> list[str]:
+    """A row for each module of the newest record, and what a kernel's place costs beyond a call of torch."""
+    newest_one = records[-1]
+    rows = [
+        [name, f"{row['median_us']:.1f}", f"{row['p95_us']:.1f}"] for name, row in newest_one["rows"].items()
+    ]
+    table = _table(["module", "median us", "95th percentile us"], rows)
+    return [*table, f"\nBeyond a call of torch: {newest_one['beyond_us']:.1f} us."]
+
+
+def model_calls(records: list[Record]) -> list[str]:
+    """A row for each series of random calls."""
+    names = ["calls", "answered", "raised", "slower", "disagreed"]
+    rows = [
+        [row["seed"], *(row["counts"].get(name, 0) for name in names), row["wrong"], _versions(row)]
+        for row in records
+    ]
+    head = ["seed", "calls", "by kernels", "raising in both", "after a slower kernel's retreat",
+            "after one that disagreed", "wrong answers", "versions"]  # fmt: skip
+    return _table(head, rows)
+
+
 SECTIONS: dict[str, tuple[str, Callable[[list[Record]], list[str]]]] = {
     "aa": ("Eager against itself", same_against_itself),
     "corpus": ("Honest and hostile kernels", corpus),
     "examples": ("Example problems", speedups),
+    "guarded_call": ("Call of a part with a kernel", guarded_call),
     "hostile": ("Many hostile kernels in a row", hostile),
     "kernelbench": ("KernelBench problems", speedups),
     "memory": ("Memory of a search", memory),
     "option_pricing": ("Option pricing beside other libraries", option_pricing),
     "service": ("Verdicts of the service", service),
     "startup": ("Start of the command", startup),
+    "model_calls": ("Random calls of parts with kernels", model_calls),
+    "model_zoo": ("Models of others, put through", model_zoo),
     "models": ("Whole models in place", models),
     "verdicts": ("Verdicts on a GPU", verdicts),
 }

@@ -18,13 +18,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kernelwright.evaluate import evaluate
-    from kernelwright.integrate import optimize_model
+    from kernelwright.integrate import diagnose_model, optimize_model
     from kernelwright.load import load
     from kernelwright.optimize import diagnose, optimize
     from kernelwright.problems import load_problem
 
 _LAZY = {
     "diagnose": "kernelwright.optimize",
+    "diagnose_model": "kernelwright.integrate",
     "evaluate": "kernelwright.evaluate",
     "load": "kernelwright.load",
     "load_problem": "kernelwright.problems",
@@ -32,7 +33,16 @@ _LAZY = {
     "optimize_model": "kernelwright.integrate",
 }
 
-__all__ = ["__version__", "diagnose", "evaluate", "load", "load_problem", "optimize", "optimize_model"]
+__all__ = [
+    "__version__",
+    "diagnose",
+    "diagnose_model",
+    "evaluate",
+    "load",
+    "load_problem",
+    "optimize",
+    "optimize_model",
+]
 
 
 class _Package(ModuleType):

@@ -107,9 +107,9 @@ def _best_table(best: dict[str, Any], report: dict[str, Any]) -> Table:
 
 
 def print_diagnosis(report: dict[str, Any]) -> None:
-    """Parts of a problem by share of time, with distance from the floor and the most to be won."""
+    """Parts of a problem or of a whole model by share of time, with the floor and the most to be won."""
     out = console()
-    out.print(_headed(report["problem"]["name"], f"{report['problem']['hash'][:12]}  on {report['target']}"))
+    out.print(_diagnosed(report))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("part", "kind", "time us", "share", "floor us", "of floor", "whole gains at most"):
         table.add_column(name, justify="left" if name in {"part", "kind"} else "right", overflow="fold")
@@ -122,6 +122,12 @@ def print_diagnosis(report: dict[str, Any]) -> None:
     out.print(table)
     for line in report.get("summary", ()):
         out.print(line)
+
+
+def _diagnosed(report: dict[str, Any]) -> Text:
+    if "model" in report:
+        return _headed(report["model"], f"part by part on {report['target']}")
+    return _headed(report["problem"]["name"], f"{report['problem']['hash'][:12]}  on {report['target']}")
 
 
 def _words(parts: list[dict[str, Any]]) -> list[str]:

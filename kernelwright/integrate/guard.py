@@ -30,6 +30,7 @@ from kernelwright.core.errors import first_line
 from kernelwright.execute.agreement import agree, tolerance_of
 from kernelwright.execute.module import KernelModule
 from kernelwright.execute.reports import KernelFault
+from kernelwright.integrate.tensors import wait_for_device
 
 OFF = "KERNELWRIGHT_OFF"
 """Environment variable that, set to anything, has originals answer everywhere."""
@@ -178,6 +179,5 @@ def _nested(value: Any) -> Any:
 
 def _now() -> float:
     """Seconds, once a GPU has done what it was given."""
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        torch.cuda.synchronize()
+    wait_for_device()
     return time.perf_counter()

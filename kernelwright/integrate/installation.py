@@ -74,13 +74,7 @@ class Installation:
                 + (f"; withdrawn: {site.retreat}" if site.retreat else "")
             )
             lines += [f"    {count} passed on: {why}" for why, count in site.passed_on.items()]
-        by_reason: dict[str, list[str]] = {}
-        for name, why in self.left.items():
-            by_reason.setdefault(why, []).append(name or "(the model)")
-        for why, names in by_reason.items():
-            others = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
-            lines.append(f"  left alone, {why}: {', '.join(names[:SHOWN])}{others}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {line}" for line in reasons(self.left))])
 
     def shadow(self, share: float) -> None:
         """Have originals run too on this share of calls (0 to 1), and compare."""
@@ -114,3 +108,15 @@ class Installation:
         return SiteState(
             name, trial, speedup, kernel.served, dict(kernel.passed_on), guard.shadowed, guard.retreat
         )
+
+
+def reasons(left: Mapping[str, str]) -> list[str]:
+    """A line for each reason why parts are left alone, with the first of their names."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in left.items():
+        by_reason.setdefault(why, []).append(name or "(the model)")
+    return [
+        f"left alone, {why}: {', '.join(names[:SHOWN])}"
+        + (f" and {len(names) - SHOWN} others" if len(names) > SHOWN else "")
+        for why, names in by_reason.items()
+    ]

@@ -9,6 +9,7 @@ Survey, choose, search, fit, prove the whole; what does not make the whole faste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -16,24 +17,19 @@ from typing import Any, Literal
 
 from torch import nn
 
-from kernelwright.core.errors import KernelwrightError, UsageError, first_line
+from kernelwright.core.errors import InternalFault, KernelwrightError, UsageError, boundary, first_line
 from kernelwright.core.measurement import Speedup
-from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
-from kernelwright.execute.fit import fitted
 from kernelwright.execute.present import require_device
+from kernelwright.integrate.admitted import check_model
 from kernelwright.integrate.batch import Batch, batches_of
-from kernelwright.integrate.choose import Group, choose
-from kernelwright.integrate.guard import Guard
-from kernelwright.integrate.installation import ATTRIBUTE, Installation
+from kernelwright.integrate.choose import Group
+from kernelwright.integrate.installation import Installation
 from kernelwright.integrate.proof import KERNELS, Timed, compared, timed
-from kernelwright.integrate.survey import Part, arguments, survey
-from kernelwright.integrate.trial_run import does_more
-from kernelwright.measure.ceilings import ceilings
+from kernelwright.integrate.sites import UNFORESEEN, Sites, guards
+from kernelwright.integrate.survey import survey
 from kernelwright.measure.status import WON
 from kernelwright.optimize import OnProgress, Result, optimize
-from kernelwright.problems import load_problem
-from kernelwright.search.campaign import open_proposals
 from kernelwright.store.base import TrialStore
 
 LEAST_S = 5.0
@@ -62,15 +58,16 @@ def optimize_model(
     """
     tell = on_progress or _silent
     where = Target.parse(target)
-    _check(model, where, against)
-    if not budget_s >= LEAST_S:
+    check_model(model, where)
+    if against not in ("strongest", "eager"):
+        raise UsageError(f"against {against!r} is given; allowed: 'strongest', 'eager'")
+    if not LEAST_S <= budget_s < math.inf:
         raise UsageError(f"a budget of {budget_s!r} s is given; give {LEAST_S:g} s of search or more")
     require_device(where)
     given = batches_of(batches)
     tell({"stage": "survey", "message": "timing the parts of the model"})
     parts = survey(model, given)
-    search = _Search(model, given, parts, where, budget_s, tell, store)
-    installed = search.go()
+    installed = _Search(Sites(model, given, parts, where), budget_s, tell, store).go()
     if installed.guards:
         with ExitStack() as unproven:
             unproven.callback(installed.undo)  # also after Ctrl-C: what is not proven does not stay
@@ -84,21 +81,14 @@ def optimize_model(
 
 @dataclass
 class _Search:
-    """From timed parts to guards."""
+    """From sites to guards."""
 
-    model: nn.Module
-    batches: Sequence[Batch]
-    parts: Sequence[Part]
-    target: Target
+    sites: Sites
     budget_s: float
     tell: OnProgress
     store: TrialStore | None
-    problems: dict[str, Problem] = field(default_factory=dict)
-    """By the name of a group's first site."""
     searched: set[str] = field(default_factory=set)
-    """Names of such sites that had their search."""
-    cannot: dict[str, str] = field(default_factory=dict)
-    """Parts that cannot be sites, or gained nothing, with the reason."""
+    """Names of the first sites of groups that had their search."""
     unfit: dict[str, str] = field(default_factory=dict)
     """Sites that are not what their group's kernel was proven for."""
 
@@ -107,14 +97,11 @@ class _Search:
 
         Where a part gains nothing, the parts inside it have their turn.
         """
-        installed = Installation(self.model)
+        installed = Installation(self.sites.model)
         installed.report["groups"] = []
         while True:
-            groups, installed.left = self._loaded()
-            waiting = [group for group in groups if group.parts[0].name not in self.searched]
-            if not waiting or self.budget_s < LEAST_S:
-                late = {part.name for group in waiting for part in group.parts}
-                installed.left |= dict.fromkeys(late, "the budget was used up before it")
+            waiting, installed.left = self.sites.loaded(int(self.budget_s // LEAST_S), self.searched)
+            if not waiting:
                 break
             group = waiting[0]
             seconds = max(LEAST_S, self.budget_s * group.gain_s / sum(each.gain_s for each in waiting))
@@ -126,69 +113,37 @@ class _Search:
         installed.left |= self.unfit
         return installed
 
-    def _loaded(self) -> tuple[list[Group], dict[str, str]]:
-        """Groups of which every first site is a problem that templates serve."""
-        gbs = ceilings(self.target).copy_gbs
-        while True:
-            groups, left = choose(self.parts, gbs, self.cannot)
-            new = [group for group in groups if group.parts[0].name not in self.problems]
-            if not new:
-                return groups, left
-            given = arguments(self.model, self.batches, {group.parts[0].name for group in new})
-            for group in new:
-                reason = self._load(group.parts[0], given)
-                self.cannot |= {part.name: reason for part in group.parts if reason}
-
-    def _load(self, part: Part, given: dict[str, tuple[Any, ...]]) -> str:
-        """Make the problem of one part; why that cannot be, or nothing."""
-        if part.name not in given:
-            return "some of its arguments can only be given by name"
-        try:
-            more = does_more(part.module, given[part.name])
-            if more:
-                return more
-            problem = load_problem(part.module, given[part.name], mode="eval")
-            open_proposals(problem, self.target)
-        except UsageError as error:
-            return first_line(error)
-        if problem.mutated:
-            return f"it changes {', '.join(problem.mutated)} in place"
-        if problem.degenerate:
-            return f"weak task: {problem.degenerate[0]}"
-        self.problems[part.name] = problem
-        return ""
-
     def _searched(self, group: Group, seconds: float, installed: Installation) -> bool:
         """Search one group, and fit its kernel where that is faster than eager; whether to stop here."""
-        names = [part.name for part in group.parts]
-        problem = self.problems[names[0]]
         try:
-            result = optimize(
-                problem, target=self.target.name, budget_s=seconds, on_progress=self.tell, store=self.store
-            )
+            with boundary(InternalFault, UNFORESEEN):
+                result = optimize(
+                    self.sites.problem(group),
+                    target=self.sites.target.name,
+                    budget_s=seconds,
+                    on_progress=self.tell,
+                    store=self.store,
+                )
         except KernelwrightError as error:
-            self.cannot |= dict.fromkeys(names, first_line(error))
+            self.sites.leave(group, first_line(error))
             return False
-        installed.report["groups"].append({"sites": names, **result.report})
+        installed.report["groups"].append({"sites": [part.name for part in group.parts], **result.report})
         speedup, low = _over_eager(result)
         if result.kernel is not None and low >= WON:
             self._fit(group, result, installed)
         else:
             why = f"its kernel is {speedup:.2f}x over eager" if result.kernel else "no kernel was verified"
-            self.cannot |= dict.fromkeys(names, why)
+            self.sites.leave(group, why)
         return bool(result.report["interrupted"])
 
     def _fit(self, group: Group, result: Result, installed: Installation) -> None:
         kernel, made = result.kernel, result.build
         assert kernel is not None and made is not None
-        for part in group.parts:
-            try:
-                guard = Guard(part.module, fitted(part.module, kernel, made, result.problem))
-            except UsageError as error:
-                self.unfit[part.name] = first_line(error)
-                continue
-            installed.guards[part.name] = guard
-            installed.found[part.name] = result.report["best"]["trial"], _over_eager(result)[0]
+        found, unfit = guards(group.parts, kernel, made, result.problem)
+        self.unfit |= unfit
+        installed.guards |= found
+        state = result.report["best"]["trial"], _over_eager(result)[0]
+        installed.found |= dict.fromkeys(found, state)
 
 
 def _prove(
@@ -260,24 +215,6 @@ def _over_eager(result: Result) -> tuple[float, float]:
         return 0.0, 0.0
     ratio, ci = best["speedup"]["eager"], best["speedup_ci"].get("eager")
     return ratio, ci[0] if ci else ratio
-
-
-def _check(model: Any, target: Target, against: str) -> None:
-    """UsageError for what cannot be optimized in place."""
-    if not isinstance(model, nn.Module):
-        raise UsageError(f"the model is a {type(model).__name__}; give an nn.Module, or use optimize")
-    if getattr(vars(model).get(ATTRIBUTE), "guards", None):
-        raise UsageError("the model holds kernels already; call model.kernelwright.undo() first")
-    if model.training:
-        raise UsageError("the model is in train mode, and kernels have no gradients; call model.eval() first")
-    if against not in ("strongest", "eager"):
-        raise UsageError(f"against {against!r} is given; allowed: 'strongest', 'eager'")
-    kind = "cpu" if target.name == "cpu" else "cuda"
-    places = {tensor.device.type for tensor in (*model.parameters(), *model.buffers())}
-    if places - {kind}:
-        raise UsageError(
-            f"the model is on {', '.join(sorted(places))} and the target is {target.name}; move it"
-        )
 
 
 def _silent(event: dict[str, Any]) -> None:

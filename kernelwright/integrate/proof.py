@@ -29,7 +29,7 @@ from kernelwright.execute.agreement import agree
 from kernelwright.execute.baselines import Baseline, BaselineUnavailable, make_baseline
 from kernelwright.integrate.batch import Batch
 from kernelwright.integrate.installation import Installation
-from kernelwright.integrate.tensors import tensors_in
+from kernelwright.integrate.tensors import tensors_in, wait_for_device
 from kernelwright.measure.baselines import BASELINES
 from kernelwright.measure.disturbance import disturbance, ticks
 from kernelwright.measure.statistics import Ratio, median, paired_ratio
@@ -144,16 +144,11 @@ def _round(
 
 
 def _us(call: Callable[[], object]) -> float:
-    _wait()
+    wait_for_device()
     begun = time.perf_counter()
     call()
-    _wait()
+    wait_for_device()
     return (time.perf_counter() - begun) * 1e6
-
-
-def _wait() -> None:
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        torch.cuda.synchronize()
 
 
 def _baselines(

@@ -26,7 +26,7 @@ from kernelwright.core.errors import UsageError, boundary
 from kernelwright.execute.positional import positional
 from kernelwright.execute.reports import KernelRefused
 from kernelwright.integrate.batch import Batch
-from kernelwright.integrate.tensors import copied, tensors_in
+from kernelwright.integrate.tensors import copied, tensors_in, wait_for_device
 
 PASSES = 3
 """Timed passes over each batch, after one that is not timed; the median counts."""
@@ -162,8 +162,7 @@ class _Watch:
             part.nbytes += sum(leaf.nbytes for leaf in tensors_in((args, kwargs, result)))
 
     def _now(self) -> float:
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            torch.cuda.synchronize()
+        wait_for_device()
         return time.perf_counter()
 
 

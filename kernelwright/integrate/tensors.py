@@ -1,4 +1,4 @@
-"""Tensors in whatever a part takes or gives: nested, among other values."""
+"""Tensors in whatever a part takes or gives: nested, among other values; and when they are there."""
 
 from __future__ import annotations
 
@@ -18,3 +18,9 @@ def copied(tree: Any) -> Any:
     return pytree.tree_map(
         lambda leaf: leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf, tree
     )
+
+
+def wait_for_device() -> None:
+    """Until a GPU has done what it was given; at once where none is in use."""
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.synchronize()
