@@ -14,13 +14,13 @@ Not covered: several devices; the instructions of implied volatility, whose step
 from __future__ import annotations
 
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,8 @@ from benchmarks.cuda_device import Clock
 from kernelwright.core.errors import EnvironmentFault, boundary
 from kernelwright.core.target import Target
 from kernelwright.languages import build
-from kernelwright.sass import Unreadable, read_code
+from kernelwright.sass.listing import parse_listing
+from kernelwright.sass.read import disassemblers
 from kernelwright.workloads import option_pricing as op
 from kernelwright.workloads.option_pricing.benchmark import hostile, traded
 from kernelwright.workloads.option_pricing.kernels import device_kernel
@@ -41,6 +42,7 @@ SIZES = (100_000, 1_000_000, 10_000_000)
 TASKS = ("price", "greeks", "implied_volatility")
 RESULTS_OF = {"price": 1, "greeks": 6, "implied_volatility": 1}
 EPS = {"float64": 2.0**-52, "float32": 2.0**-23}
+FP64 = ("DADD", "DMUL", "DFMA", "DSETP")
 FP64_PER_CLOCK = 64
 """64-bit multiply-adds that a multiprocessor of capability 9.0 issues in a clock (CUDA C++ Programming Guide,
 "Arithmetic Instructions")."""
@@ -121,17 +123,18 @@ def resources(entry: str, dtype: Any, level: int) -> Record:
     major, minor = torch.cuda.get_device_capability(0)
     made = build(device_kernel(entry, dtype, level), Target.parse(f"cuda:sm_{major}{minor}"))
     assert made.artifact is not None, made.log
-    try:
-        code = read_code(Path(made.artifact))
-    except Unreadable:
-        return {**made.resources[entry], "fp64": None}
-    fp64 = sum(
-        use.count
-        for section in code.sections
-        for use in section.uses
-        if use.instruction.split(".")[0] in ("DADD", "DMUL", "DFMA", "DSETP")
-    )
-    return {**made.resources[entry], "fp64": fp64}
+    return {**made.resources[entry], **instructions(made.artifact)}
+
+
+def instructions(cubin: str) -> Record:
+    """Instructions of a cubin in all, and those of the 64-bit units; None without a disassembler."""
+    tools = disassemblers()
+    if not tools:
+        return {"instructions": None, "fp64": None}
+    command = [str(tools[0]), "-ndf", "-c", cubin]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = [each.base for section in parse_listing(listing) for each in section.instructions]
+    return {"instructions": len(names), "fp64": sum(name in FP64 for name in names)}
 
 
 def accuracy(draw: Callable[[np.random.Generator, int], Book], dtype: str, count: int = 1_000_000) -> Record:

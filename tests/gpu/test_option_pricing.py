@@ -50,10 +50,11 @@ def test_results_are_those_of_the_cpu(count: int, model: str) -> None:
             np.testing.assert_allclose(
                 got[name].cpu().numpy(), wanted[name], rtol=1e-12, atol=1e-12 * np.abs(wanted[name]).max()
             )
-    paid = op.price(**there(given), model=model)
+    paid, vega = (getattr(op, name)(**there(given), model=model) for name in ("price", "vega"))
     without = {name: value for name, value in there(given).items() if name != "volatility"}
     found = op.implied_volatility(paid, **without, model=model)
-    torch.testing.assert_close(found.cpu(), given["volatility"], rtol=1e-10, atol=0)
+    # As precise as the price determines it: eps of underlying and strike, by vega.
+    assert ((found - given["volatility"].cuda()).abs() * vega).max().item() <= 8 * EPS * 240
 
 
 def test_types() -> None:

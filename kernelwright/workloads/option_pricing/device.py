@@ -39,8 +39,13 @@ _lock = threading.Lock()
 
 def on_device(values: Sequence[Any]) -> bool:
     """Whether some of these are tensors on a CUDA device."""
+    return any(is_there(each) for each in values)
+
+
+def is_there(value: Any) -> bool:
+    """Whether this is a tensor on a CUDA device, which nobody can have made without torch."""
     torch = sys.modules.get("torch")
-    return torch is not None and any(isinstance(each, torch.Tensor) and each.is_cuda for each in values)
+    return torch is not None and isinstance(value, torch.Tensor) and value.is_cuda
 
 
 def answers_there(
@@ -116,9 +121,7 @@ def _module(entry: str, dtype: Dtype, level: int, device: int) -> DeviceModule:
 
 
 def _device(values: Sequence[Any]) -> Any:
-    import torch
-
-    devices = {value.device for value in values if isinstance(value, torch.Tensor) and value.is_cuda}
+    devices = {value.device for value in values if is_there(value)}
     if len(devices) > 1:
         raise UsageError(
             f"tensors on {' and '.join(sorted(map(str, devices)))} were given; bring them to one"
@@ -128,9 +131,7 @@ def _device(values: Sequence[Any]) -> Any:
 
 def _plain(value: Any, device: Any) -> Any:
     """A tensor of real numbers on the device, or a number."""
-    import torch
-
-    if isinstance(value, torch.Tensor) and value.is_cuda:
+    if is_there(value):
         if value.requires_grad:
             raise UsageError("a tensor that requires a gradient was given; there is none: use .detach()")
         if value.is_complex():

@@ -44,7 +44,8 @@ INLINE Sides sides_of(double underlying, double strike, double years, double rat
     const double carried = (rate - cost) * years, turn = underlying < strike ? -1.0 : 1.0;
     const Sum moneyness = log_ratio(turn > 0.0 ? underlying : strike, turn > 0.0 ? strike : underlying);
     const Sum first = sum_of(turn * moneyness.value, carried);
-    const Sum x = sum_of(first.value, first.lost + turn * moneyness.lost + fma(rate - cost, years, -carried));
+    const double lost = first.lost + turn * moneyness.lost + fma(rate - cost, years, -carried);
+    const Sum x = settled({first.value, lost});
     Sides made{asset, cash, factor.value, x, {0.0, 0.0}};
     const Sum distance = distance_of(made), close = times(low_of(made), expm1_small(distance));
     const bool near = distance.value < EXPM1_MOST;
