@@ -261,10 +261,25 @@ def _on_cpu(book: Book, task: str) -> Any:
 # The peer: fast_vollib's own Triton kernels, and its public functions ------------------------------
 
 
-def _full(options: Options) -> tuple[Any, ...]:
-    """Flags and columns as its kernels take them: every argument a tensor."""
+def _columns(options: Options) -> tuple[torch.Tensor, ...]:
+    """What its kernels read besides volatility or price: every argument a tensor, flags as bytes.
+
+    Made outside the clock, as are its outputs and its first guess: what is timed is the kernel alone.
+    """
     rate = torch.full_like(options.spot, options.rate)
-    return options.sign > 0, options.spot, options.strike, options.years, rate, torch.zeros_like(rate)
+    return options.spot, options.strike, options.years, rate, torch.zeros_like(rate)
+
+
+def _calls(options: Options) -> torch.Tensor:
+    return (options.sign > 0).to(torch.int8)
+
+
+def _outputs(options: Options, count: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+    return [torch.empty_like(options.spot, dtype=dtype) for _ in range(count)]
+
+
+def _blocks(options: Options, block: int) -> tuple[int]:
+    return (-(-len(options.spot) // block),)
 
 
 def _kernels() -> Any:
@@ -272,46 +287,61 @@ def _kernels() -> Any:
 
 
 def _their_price(options: Options) -> Callable[[], Any]:
-    calls, spot, strike, years, rate, dividend = _full(options)
-    run = _kernels().bsm_price_triton
-    return lambda: run(calls, spot, strike, years, rate, options.volatility, dividend)
+    spot, strike, years, rate, dividend = _columns(options)
+    given = (spot, strike, years, rate, options.volatility, dividend, _calls(options), *_outputs(options, 1))
+    kernel, count = _kernels().bsm_price_kernel[_blocks(options, 256)], len(spot)
+    return lambda: kernel(*given, count, BLOCK_SIZE=256)
 
 
 def _their_greeks(options: Options) -> Callable[[], Any]:
-    """Its Greeks and its price, two kernels: what ours gives in one."""
-    calls, spot, strike, years, rate, dividend = _full(options)
-    price, run = _kernels().bsm_price_triton, _kernels().bsm_greeks_triton
-    market = (spot, strike, years, rate, options.volatility, dividend)
-    return lambda: (price(calls, *market), run("black_scholes", calls, *market))
+    """Its Greeks, without the price."""
+    spot, strike, years, rate, dividend = _columns(options)
+    given = (spot, strike, years, rate, options.volatility, dividend, _calls(options), *_outputs(options, 5))
+    kernel, count = _kernels().bsm_greeks_kernel[_blocks(options, 256)], len(spot)
+    return lambda: kernel(*given, count, is_black=False, BLOCK_SIZE=256)
 
 
-def _their_greeks_alone(options: Options) -> Callable[[], Any]:
-    calls, spot, strike, years, rate, dividend = _full(options)
-    market, run = (spot, strike, years, rate, options.volatility, dividend), _kernels().bsm_greeks_triton
-    return lambda: run("black_scholes", calls, *market)
+def _their_greeks_and_price(options: Options) -> Callable[[], Any]:
+    """Two kernels: what ours gives in one."""
+    price, greeks = _their_price(options), _their_greeks(options)
+    return lambda: (price(), greeks())
 
 
 def _their_volatility(options: Options) -> Callable[[], Any]:
-    calls, spot, strike, years, rate, dividend = _full(options)
-    run = _kernels().bsm_iv_triton
-    return lambda: run(options.price, spot, strike, years, rate, dividend, calls)
+    """Eight Halley steps for every option; bisection of those that did not converge is left out."""
+    spot, strike, years, rate, dividend = _columns(options)
+    sigma = torch.full_like(spot, 0.3)
+    given = (options.price, spot, strike, years, rate, dividend, _calls(options), sigma,
+             *_outputs(options, 2, torch.int8))  # fmt: skip
+    kernel, count = _kernels().bsm_iv_halley_kernel[_blocks(options, 256)], len(spot)
+    return lambda: kernel(*given, count, BLOCK_SIZE=256)
 
 
 def _their_jackel(options: Options) -> Callable[[], Any]:
-    """Its "Let's Be Rational" takes one forward and one expiry: given the first option's, in its favour."""
-    run = import_module("fast_vollib.jackel.triton_kernels").jackel_iv_triton
+    """Its "Let's Be Rational" takes one forward and one expiry: given those of the first option."""
+    module = import_module("fast_vollib.jackel.triton_kernels")
     forward, years = float(options.spot[0]), float(options.years[0])
-    calls = options.sign > 0
-    priced = op.price(options.sign, forward, options.strike, years, 0.0, options.volatility, model="black")
-    return lambda: run(priced, forward, options.strike, years, calls)
+    paid = op.price(options.sign, forward, options.strike, years, 0.0, options.volatility, model="black")
+    given = (
+        paid,
+        options.strike,
+        _calls(options),
+        *_outputs(options, 1),
+        forward,
+        years,
+        years**-0.5,
+        years**0.5,
+    )
+    kernel, count = module.jackel_iv_kernel[_blocks(options, 512)], len(options.spot)
+    return lambda: kernel(*given, count, BLOCK_SIZE=512)
 
 
 PEERS: dict[str, dict[str, Callable[[Options], Callable[[], Any]]]] = (
     {
         "price": {"fast_vollib triton": _their_price},
         "greeks": {
-            "fast_vollib triton, price too": _their_greeks,
-            "fast_vollib triton, no price": _their_greeks_alone,
+            "fast_vollib triton, price too": _their_greeks_and_price,
+            "fast_vollib triton, no price": _their_greeks,
         },
         "implied_volatility": {
             "fast_vollib triton halley": _their_volatility,

@@ -85,7 +85,7 @@ def test_loops_over_options_are_vector_code(entry: str) -> None:
 def test_kernels_for_a_gpu_build(entry: str, level: int, dtype: Any) -> None:
     made = build(device_kernel(entry, dtype, level), Target.parse("cuda:sm_90"))
     assert made.status == "built", made.log
-    assert made.resources[entry].get("spill_bytes", 0) == 0 and made.resources[entry]["registers"] <= 128
+    assert made.resources[entry].get("spill_bytes", 0) <= 32 and made.resources[entry]["registers"] <= 128
 
 
 def test_the_plan_of_a_gpu_kernel_binds() -> None:
