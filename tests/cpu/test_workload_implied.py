@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from kernelwright.core.errors import UsageError
 from kernelwright.workloads import option_pricing as op
 from kernelwright.workloads.option_pricing import reference
-from kernelwright.workloads.option_pricing.benchmark import hostile, traded
+from kernelwright.workloads.option_pricing.benchmark import accuracy, against_oracle, hostile, traded
 from kernelwright.workloads.option_pricing.reference import Contract
 
 EPS = 2.0**-52
@@ -75,6 +76,16 @@ def test_many_options_price_again_to_what_was_paid(draw: object) -> None:
     unit = np.spacing(book.price) + vega * np.spacing(found)
     assert np.mean(answered) > 0.85
     assert np.all(np.abs(again - book.price)[answered] <= 6 * unit[answered])
+
+
+@pytest.mark.parametrize("draw", [traded, hostile])
+def test_round_trips_stay_within_two_units(draw: Any) -> None:
+    """Of ulp(price) + vega ulp(volatility) / 2, by the pack's own price; and by 50 digits within one."""
+    found = accuracy(draw, 200_000)
+    assert found["round_trip"]["worst"] <= 2 and found["volatility"]["worst"] <= 1
+    beside = against_oracle(draw, 40)
+    assert beside["round_trip"]["worst"] <= 1 and beside["volatility"]["worst"] <= 1
+    assert beside["price"]["worst"] <= 2
 
 
 def test_total_volatilities_of_ten_orders_and_thirty_six_deviations() -> None:
