@@ -85,6 +85,28 @@ def test_nothing_is_read_or_written_beyond_the_last_block(size: int) -> None:
             assert reference.pack(tree, memory.tobytes()) == packed.tobytes()
 
 
+@pytest.mark.parametrize("size", [1, 4, 7, 8, 16, 24, 32, 33])
+def test_rows_nearer_than_their_blocks(size: int) -> None:
+    """As in a transpose, where the kernel goes by squares; also backwards, and with threads."""
+    for rows, columns, pitch in ((4, 16, 64), (17, 33, 1024), (40, 50, 1100), (3, 40, 900), (20, 15, 900)):
+        for near in (size, size + 3, -size):
+            tree = Repeat(rows, near, Repeat(columns, pitch, Block(size)))
+            agrees(tree, 1, 0)
+            agrees(Repeat(columns, pitch, Block(size)), rows, near)
+            agrees(Repeat(2, columns * pitch + 999, tree), 2, columns * pitch * 3)
+
+
+def test_lists_whose_sizes_have_a_common_part() -> None:
+    """They are packed in equal parts, where that makes few; the form shows them joined."""
+    for part in (1, 2, 4, 6, 8, 16, 100):
+        for sizes in ([part, 2 * part, part, 3 * part, part], [part, 40 * part, part], [part * 2, part * 3]):
+            given = [(3 + k * 50 * part, size) for k, size in enumerate(sizes)]
+            agrees(blocks(*given), 3, 251 * part)
+            table = table_of(canonicalize(blocks(*given)), 0)
+            even = part >= 4 and sum(sizes) <= 4 * part * len(sizes)
+            assert table[1:3].tolist() == ([sum(sizes) // part, part] if even else [len(sizes), 0])
+
+
 def test_blocks_of_many_sizes() -> None:
     rng = np.random.default_rng(1)
     for _ in range(30):

@@ -13,8 +13,8 @@ from typing import Any
 BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 BYTES = (1 << 10, 1 << 14, 1 << 16, 1 << 20, 1 << 22)
 KINDS = ("vector 2-D", "subarray 2-D", "hvector 3-D", "subarray 3-D")
-MOST_MEMORY = 1 << 30
-"""Points whose array would be larger are left out: 4 MiB of single bytes that lie 512 apart."""
+MOST_MEMORY = 1 << 29
+"""Points whose array would be larger are left out: some of 1 and 4 MiB in blocks of 1 and 2 bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,13 @@ from kernelwright.core.target import Target
 from kernelwright.execute.launcher import HostModule
 from kernelwright.languages import build
 from kernelwright.workloads.datatypes.canonical import Canonical
+from kernelwright.workloads.datatypes.expand import expanded
 from kernelwright.workloads.datatypes.kernels import pack_kernel, race_kernel, unpack_kernel
-from kernelwright.workloads.datatypes.tree import Integers, integers
+from kernelwright.workloads.datatypes.tree import Block, Blocks, Indexed, Integers, integers
 
 Name = Literal["pack", "unpack", "race"]
 KERNELS = {"pack": pack_kernel, "unpack": unpack_kernel, "race": race_kernel}
+LEAST_PART, MOST_PARTS = 4, 4
 MOST_LEVELS = 31
 """One less than in `move.h`, where the elements of a call are a level too."""
 
@@ -80,9 +82,24 @@ def table_of(form: Canonical, extent: int) -> Integers:
             f"the datatype repeats on {len(form.levels)} levels, and at most {MOST_LEVELS} are served; "
             "build it with fewer steps"
         )
-    head = [len(form.levels), len(form.offsets), form.block_size, extent, sum(form.sizes.tolist())]
+    blocks = evened(form.offsets, form.sizes)
+    size = int(blocks.sizes[0]) if len(blocks.sizes) and (blocks.sizes == blocks.sizes[0]).all() else 0
+    head = [len(form.levels), len(blocks.offsets), size, extent, sum(form.sizes.tolist())]
     levels = [number for level in form.levels for number in level]
-    return np.concatenate([integers(head), integers(levels), form.offsets, form.sizes])
+    return np.concatenate([integers(head), integers(levels), blocks.offsets, blocks.sizes])
+
+
+def evened(offsets: Integers, sizes: Integers) -> Blocks:
+    """The same bytes in blocks of one size, where that makes at most MOST_PARTS of a block.
+
+    Code for one size is several times as fast as code that asks for the size of each block, as it cannot
+    mispredict. Blocks below LEAST_PART stay as they are.
+    """
+    part = int(np.gcd.reduce(sizes)) if len(sizes) > 1 else 0
+    if part < LEAST_PART or (sizes == part).all() or int(sizes.sum()) > MOST_PARTS * part * len(sizes):
+        return Blocks(offsets, sizes)
+    counts = sizes // part
+    return expanded(Indexed(offsets, counts, part, Block(part)))
 
 
 @lru_cache

@@ -10,6 +10,9 @@
 #pragma once
 #include "thin.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include <omp.h>
 
 namespace {
@@ -20,6 +23,7 @@ struct Level {
 
 constexpr int HEAD = 5, MOST_LEVELS = 32;  // native.py has the same numbers
 constexpr Int SHARED = 1 << 20;            // bytes from which threads share the work
+constexpr Int FAR = 1024, LINE = 64;       // bytes: between blocks that are fetched alone; of a line of the cache
 
 // `rows` times `columns` blocks, or lists of blocks.
 struct Inner {
@@ -41,7 +45,8 @@ template <bool PACK, class Mover> INLINE void copy(char *packed, char *memory, I
     else Mover::copy(memory, packed, size);
 }
 
-// `count` blocks `pace` apart; four at a time, so that their addresses do not wait for each other.
+// `count` blocks `pace` apart. Near ones four at a time, so that their addresses do not wait for each other; far
+// ones one at a time, so that the processor sees one stride and fetches ahead.
 template <bool PACK, class Mover>
 INLINE void row(char *__restrict packed, char *__restrict memory, Int count, Int pace, Int size) {
     const Int width = Mover::width(size);
@@ -49,31 +54,68 @@ INLINE void row(char *__restrict packed, char *__restrict memory, Int count, Int
     if constexpr (PACK && (Mover::SIZE == 1 || Mover::SIZE == 2 || Mover::SIZE == 4))
         if (thinned<Mover::SIZE>(packed, memory, count, pace)) return;
     if constexpr (Mover::SIZE > 0 && Mover::SIZE <= 64)
-        for (; block + 4 <= count; block += 4, packed += 4 * width, memory += 4 * pace) {
+        for (const Int near = pace < FAR && pace > -FAR ? count - 3 : 0; block < near; block += 4) {
             copy<PACK, Mover>(packed, memory, size);
             copy<PACK, Mover>(packed + width, memory + pace, size);
             copy<PACK, Mover>(packed + 2 * width, memory + 2 * pace, size);
             copy<PACK, Mover>(packed + 3 * width, memory + 3 * pace, size);
+            packed += 4 * width;
+            memory += 4 * pace;
         }
+#pragma GCC unroll 1
     for (; block < count; ++block, packed += width, memory += pace) copy<PACK, Mover>(packed, memory, size);
 }
 
+// Rows that are nearer than the blocks in them, as in a transpose: by squares, so that a line of the cache serves
+// all rows that it holds before it is gone. Each block goes where it would have gone.
+template <bool PACK, class Mover> void tiled(char *__restrict packed, char *__restrict memory, const Inner &inner) {
+    constexpr Int SQUARE = 16;
+    const Level rows = inner.rows, columns = inner.columns;
+    const Int width = Mover::width(inner.size), bytes = width * columns.count;
+    for (Int top = 0; top < rows.count; top += SQUARE)
+        for (Int left = 0; left < columns.count; left += SQUARE) {
+            const Int bottom = std::min(top + SQUARE, rows.count), right = std::min(left + SQUARE, columns.count);
+            for (Int k = top; k < bottom; ++k)
+                for (Int column = left; column < right; ++column)
+                    copy<PACK, Mover>(packed + k * bytes + column * width,
+                                      memory + k * rows.stride + column * columns.stride, inner.size);
+        }
+}
+
 template <bool PACK, class Mover> void strided(char *__restrict packed, char *__restrict memory, const Inner &inner) {
-    const Int bytes = Mover::width(inner.size) * inner.columns.count;
-    for (Int k = 0; k < inner.rows.count; ++k)
-        row<PACK, Mover>(packed + k * bytes, memory + k * inner.rows.stride, inner.columns.count, inner.columns.stride,
-                         inner.size);
+    const Level rows = inner.rows, columns = inner.columns;
+    if constexpr (Mover::SIZE > 0 && Mover::SIZE <= 32)
+        if (std::abs(rows.stride) < LINE && std::abs(columns.stride) >= LINE && rows.count > 3 && columns.count > 15)
+            return tiled<PACK, Mover>(packed, memory, inner);
+    const Int bytes = Mover::width(inner.size) * columns.count;
+    for (Int k = 0; k < rows.count; ++k)
+        row<PACK, Mover>(packed + k * bytes, memory + k * rows.stride, columns.count, columns.stride, inner.size);
+}
+
+// The blocks of a list, once; returns where the next packed byte goes.
+template <bool PACK, class Mover>
+INLINE char *items(char *__restrict packed, char *__restrict memory, const Inner &inner) {
+    const Int *const offsets = inner.offsets, *const sizes = inner.sizes;
+    Int block = 0;
+    if constexpr (constexpr Int SIZE = Mover::SIZE; SIZE > 0 && SIZE <= 64)
+        for (; block + 4 <= inner.blocks; block += 4, packed += 4 * SIZE) {
+            copy<PACK, Mover>(packed, memory + offsets[block], SIZE);
+            copy<PACK, Mover>(packed + SIZE, memory + offsets[block + 1], SIZE);
+            copy<PACK, Mover>(packed + 2 * SIZE, memory + offsets[block + 2], SIZE);
+            copy<PACK, Mover>(packed + 3 * SIZE, memory + offsets[block + 3], SIZE);
+        }
+    for (; block < inner.blocks; ++block) {
+        copy<PACK, Mover>(packed, memory + offsets[block], sizes[block]);
+        packed += Mover::width(sizes[block]);
+    }
+    return packed;
 }
 
 template <bool PACK, class Mover> void listed(char *__restrict packed, char *__restrict memory, const Inner &inner) {
     for (Int row = 0; row < inner.rows.count; ++row)
         for (Int column = 0; column < inner.columns.count; ++column) {
             char *at = memory + row * inner.rows.stride + column * inner.columns.stride;
-            for (Int block = 0; block < inner.blocks; ++block) {
-                const Int size = inner.sizes[block];
-                copy<PACK, Mover>(packed, at + inner.offsets[block], size);
-                packed += Mover::width(size);
-            }
+            packed = items<PACK, Mover>(packed, at, inner);
         }
 }
 
