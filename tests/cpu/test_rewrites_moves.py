@@ -97,14 +97,38 @@ def test_sums_of_the_channels_of_a_convolution(
 
 @few
 @given(SEED, st.sampled_from([0.01, 0.1]))
-def test_moved_sums_are_not_finite_where_the_original_is_not(seed: int, share: float) -> None:
+def test_sums_of_channels_are_not_finite_where_the_original_is_not(seed: int, share: float) -> None:
     """Where infinities of both signs meet the original has NaN; there infinity is as good."""
-    args = [wild(40, 6, seed=seed, share=share), drawn(5, 6, seed=seed + 1), drawn(5, seed=seed + 2)]
-    captured = graph_of(lambda x, w, b: F.linear(x, w, b).sum(1), args)
+    args = [wild(3, 4, 9, seed=seed, share=share), drawn(5, 4, 2, seed=seed + 1), drawn(5, seed=seed + 2)]
+    captured = graph_of(lambda x, w, b: F.conv1d(x, w, b).sum(1), args)
     form, _ = apply([SUMS], captured)
     (want,), (found,) = results(captured, args), results(form, args)
     assert torch.equal(want.isfinite(), found.isfinite())
     assert torch.equal(want[want.isinf()], found[want.isinf()])
+
+
+@few
+@given(
+    st.sampled_from([[0], [1], [0, 1]]), SEED, st.sampled_from([0.01, 0.1]), st.integers(1, 3), st.booleans()
+)
+def test_moved_sums_have_nan_and_infinities_where_the_original_has(
+    dims: list[int], seed: int, share: float, columns: int, positive: bool
+) -> None:
+    x, w = wild(40, 6, seed=seed, share=share), drawn(columns, 6, seed=seed + 1)
+    args = [x, w.abs() if positive else w, drawn(columns, seed=seed + 2)]
+    assert check([SUMS], lambda x, w, b: F.linear(x, w, b).sum(dims), args) == [SUMS.name]
+    odd = [args[0], wild(columns, 6, seed=seed, share=share), args[2]]
+    assert check([SUMS], lambda x, w, b: F.linear(x, w, b).sum(dims), odd) == [SUMS.name]
+
+
+@few
+@given(SEED, st.integers(1, 2), st.booleans())
+def test_moved_sums_of_places_have_nan_and_infinities_where_the_original_has(
+    seed: int, window: int, positive: bool
+) -> None:
+    x, w = wild(4, 3, 7, seed=seed, share=0.02), drawn(3, 5, window, seed=seed + 1)
+    args = [x, w.abs() if positive else w]
+    assert check([SUMS], lambda x, w: F.conv_transpose1d(x, w).mean(2), args) == [SUMS.name]
 
 
 SCALE: list[Callable[[Tensor, Tensor], Tensor]] = [

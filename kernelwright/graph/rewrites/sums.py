@@ -58,14 +58,40 @@ def _multiplied(draft: Draft, node: fx.Node, product: Product, dims: list[int]) 
         inner = draft.call(aten.mul.Tensor, draft.call(aten.permute.default, left, _swapped(batch)), right)
         result = draft.call(aten.sum.dim_IntList, inner, [batch], True)
     else:
-        inner = draft.call(aten.mul.Tensor, left, draft.call(aten.permute.default, right, _swapped(batch)))
-        result = draft.call(aten.sum.dim_IntList, inner, [batch + 1], True)
+        order, one_sign = _swapped(batch), _of_one_sign(draft, product.right, [batch + 1])
+        result = _dotted(
+            draft,
+            left,
+            draft.call(aten.permute.default, right, order),
+            draft.call(aten.permute.default, one_sign, order),
+            batch + 1,
+        )
     if product.bias is None:
         return result
     bias = _fold(draft, node, product.bias, [0]) if columns else product.bias
     if rows and op_name(node) == "sum":
         bias = draft.call(aten.mul.Tensor, bias, float(shape_of(product.left)[0]))
     return draft.call(aten.add.Tensor, result, bias)
+
+
+def _of_one_sign(draft: Draft, terms: fx.Node, dims: list[int]) -> fx.Node:
+    """Where all terms of a sum are above zero, or all below."""
+    above = draft.call(aten.gt.Scalar, draft.call(aten.amin.default, terms, dims, True), 0.0)
+    below = draft.call(aten.lt.Scalar, draft.call(aten.amax.default, terms, dims, True), 0.0)
+    return draft.call(aten.logical_or.default, above, below)
+
+
+def _dotted(draft: Draft, left: fx.Node, right: fx.Node, one_sign: fx.Node, dim: int) -> fx.Node:
+    """Sum of `left * right` over a dimension, kept, where `right` is a sum itself.
+
+    An infinite element of `left` meets each term of that sum. If they have both signs, infinities of both
+    meet in the result, or 0 meets infinity: it is NaN, whatever their sum.
+    """
+    value = left.meta["val"]
+    zero = draft.call(aten.full.default, [], 0.0, dtype=value.dtype, device=value.device)
+    wild = draft.call(aten.where.self, one_sign, zero, draft.call(aten.mul.Tensor, left, 0.0))
+    terms = draft.call(aten.add.Tensor, draft.call(aten.mul.Tensor, left, right), wild)
+    return draft.call(aten.sum.dim_IntList, terms, [dim], True)
 
 
 def _swapped(batch: int) -> list[int]:
@@ -84,9 +110,12 @@ def _convolved(draft: Draft, node: fx.Node, product: Product, dims: list[int]) -
     if dims != list(range(2, rank)) or not transposed or any(padding):
         return None
     places = list(range(2, rank))
+    images, channels = shape_of(product.left)[:2]
     inputs = draft.call(aten.sum.dim_IntList, product.left, places, False)
     weights = draft.call(aten.sum.dim_IntList, product.right, places, False)
-    result = draft.call(aten.mm.default, inputs, weights)
+    one_sign = draft.view(_of_one_sign(draft, product.right, places), shape_of(weights))
+    column = draft.view(inputs, [images, channels, 1])
+    result = draft.view(_dotted(draft, column, weights, one_sign, 1), [images, shape_of(weights)[1]])
     count = 1
     for size in shape_of(node.all_input_nodes[0])[2:]:
         count *= size
@@ -103,7 +132,7 @@ def _convolved(draft: Draft, node: fx.Node, product: Product, dims: list[int]) -
 SUMS = Rule(
     "sums moved through products",
     "distributive law. The sum over weights is what a backward stable sum gives: the result is exact for"
-    " weights moved by some roundoffs. NaN stays; where infinities of both signs meet, the result is NaN or"
-    " infinite, and never finite",
+    " weights moved by some roundoffs. NaN and infinities are where they were, but for a sum over channels of"
+    " a convolution: where infinities of both signs meet there, the result is NaN or infinite",
     _moved,
 )
