@@ -31,6 +31,7 @@ from kernelwright.measure.stopwatch import ClockName
 from kernelwright.sandbox import Limits
 from kernelwright.verify.base import GATES, Case, Rejected, run_gate
 from kernelwright.verify.fresh import FreshContents
+from kernelwright.verify.parcels import Parcels
 
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
@@ -105,7 +106,7 @@ def _good(gates: Sequence[GateResult]) -> bool:
 def _on_bench(case: Case, slots: Slots | None) -> Iterator[None]:
     """Give the case draws on a bench: the caller's, or its own, closed afterwards."""
     if slots is not None:
-        case.slots = slots
+        _takes(case, slots)
         yield
         return
     from kernelwright.execute.bench import Bench
@@ -115,9 +116,18 @@ def _on_bench(case: Case, slots: Slots | None) -> Iterator[None]:
     own = case.kernel.trust == "open"  # brings its own compilers, perhaps
     limits = Limits.candidate(processes=OPEN_PROCESSES) if own else None
     patience_s = OPEN_TIMEOUT_S if own else TIMEOUT_S
-    with Bench.open(case.problem, case.problem.base, case.target, limits, timeout_s=patience_s) as bench:
-        case.slots = Slots(bench)
+    with Bench.open(
+        case.problem, case.problem.base, case.target, limits, timeout_s=patience_s, brings_python=own
+    ) as bench:
+        _takes(case, Slots(bench))
         yield
+
+
+def _takes(case: Case, slots: Slots) -> None:
+    """Let the case have these draws; nothing of its kernel has run there yet."""
+    case.slots = slots
+    if slots.bench.open_on_device is not None:
+        case.witness = Parcels(slots)
 
 
 def _measured(
@@ -127,6 +137,9 @@ def _measured(
     from kernelwright.measure.paired import paired
 
     slots = case.drawn
+    if isinstance(case.witness, Parcels) and _changes_inputs(case.problem):
+        case.not_checked.append("speed: inputs that change in place are not given to open kernels on a GPU")
+        return []
     case.begins("timing beside baselines")
     slots.ready()
     if case.target.name == "cpu":
@@ -155,6 +168,10 @@ def _measured(
     return []
 
 
+def _changes_inputs(problem: Problem) -> bool:
+    return any(spec.name in problem.mutated for spec in problem.inputs)
+
+
 def _all_new(case: Case) -> bool:
     """Whether timed calls get contents that are new altogether: always, but for the first look at a kernel
     which memory bounds. There, looking for the few elements that changed is most of the work."""
@@ -168,6 +185,8 @@ def _failed_timing(kind: ReasonKind, message: str) -> GateResult:
 def makeable(bench: Bench) -> list[str]:
     """The target's baselines that apply and can be made on this bench; they are ready afterwards."""
     clock: ClockName = "outside" if bench.target.name == "cpu" else "events"
+    if bench.open_on_device is not None:
+        clock = "window"
     found = applicable(bench.problem, bench.target.name, clock)
     return [name for name, reason in found.items() if reason is None and bench.baseline(name) is None]
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from kernelwright.core.wire import Wire
 
-METHOD_VERSION = 4
+METHOD_VERSION = 5
 """Version of the measuring method; stands in every record."""
 
 Interval = tuple[float, float]
@@ -43,9 +43,9 @@ class Measurement(Wire):
     """How fast a kernel is, beside which baselines, measured how and where."""
 
     method_version: int = METHOD_VERSION
-    clock: Literal["outside", "events", "replay"]
-    """`outside`: another process's clock around one call; `events`: device events around a call;
-    `replay`: device events around CUDA-graph replays."""
+    clock: Literal["outside", "window", "events", "replay"]
+    """`outside`: another process's clock around one call; `window`: the same around several calls on a
+    device; `events`: device events around a call; `replay`: device events around CUDA-graph replays."""
     kernel: Timing
     baselines: tuple[Timing, ...] = ()
     speedups: tuple[Speedup, ...] = ()

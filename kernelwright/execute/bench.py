@@ -6,30 +6,29 @@
         bench.reference.call("kernelwright.verify.compare:compare", slot="a")
         bench.baseline("compile"); bench.call("compile", "a"); bench.call("kernel", "a")
 
-Two workers, one active at a time: on a CPU on the same cores, on CUDA with a context each on one GPU.
-Baselines run in the reference's worker (on a CPU, after `restart` in one of their own), or on CUDA beside
-the kernel. Methods that return a report say there what a candidate did wrong, others raise
-`CandidateFailed`. A worker that was lost is replaced, and a known-good kernel must pass in the new one.
+Two workers or three, one active at a time: on a CPU on the same cores, on CUDA with a context each on one
+GPU (`processes`). Timed calls are in `calls`. Methods that return a report say there what a candidate did
+wrong, others raise `CandidateFailed`. A worker that was lost is replaced, and a known-good kernel must pass
+in the new one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from kernelwright.core.errors import ProblemError, UsageError
+from kernelwright.core.errors import ProblemError
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem, Workload
 from kernelwright.core.target import Target
-from kernelwright.execute.clocked import clocked, null_call_us
+from kernelwright.execute.calls import Calls
 from kernelwright.execute.faults import our_error
-from kernelwright.execute.memory import read_memory
 from kernelwright.execute.points import Point, Points
 from kernelwright.execute.replicates import Opening, Replicates
-from kernelwright.execute.replies import microseconds, pieces, run_report
-from kernelwright.execute.reports import CallReport, CandidateFailed, Failure, Position, RunReport
+from kernelwright.execute.replies import microseconds, run_report
+from kernelwright.execute.reports import CandidateFailed, RunReport
 from kernelwright.execute.sizes import result_bytes
 from kernelwright.execute.workers import PATIENT_S, Workers
 from kernelwright.sandbox import Limits, Worker, WorkerFailure
@@ -38,7 +37,7 @@ __all__ = ["PATIENT_S", "Bench"]
 _WARM = "warm-up of a baseline"
 
 
-class Bench:
+class Bench(Calls):
     """One problem at one workload, and the workers that know it. Made by `open`; end it with `close`."""
 
     def __init__(self, problem: Problem, workload: Workload, workers: Workers, weights_seed: int) -> None:
@@ -61,17 +60,19 @@ class Bench:
         cores: tuple[int, ...] | None = None,
         timeout_s: float = 20.0,
         workers: Workers | None = None,
+        brings_python: bool = False,
     ) -> Bench:
         """Start the workers and open the problem in them.
 
-        `limits` are the candidate's on a CPU; `timeout_s` is the longest that one action of a
-        candidate may take; `workers` may have been started beforehand. ProblemError if the reference
-        does not run, EnvironmentFault if the machine lacks what is needed.
+        `limits` are the candidate's, where it is confined; `timeout_s` is the longest that one action
+        of a candidate may take; `workers` may have been started beforehand; `brings_python`: kernels are
+        open. ProblemError if the reference does not run, EnvironmentFault if the machine lacks what is
+        needed.
         """
         target = target or Target.parse("cpu")
         allowed = tuple(sorted(os.sched_getaffinity(0)))
         chosen = cores or (allowed[: target.threads] if target.threads else allowed)
-        started = workers or Workers(target, chosen, limits, timeout_s)
+        started = workers or Workers(target, chosen, limits, timeout_s, brings_python=brings_python)
         bench = cls(problem, workload or problem.base, started, weights_seed)
         with ExitStack() as undo:
             undo.callback(bench.close)
@@ -207,8 +208,8 @@ class Bench:
     def anticipating(self, count: int, names: Sequence[str]) -> Iterator[None]:
         """On a CPU: begin the processes of `count` restarts, with these baselines, while nothing is timed."""
         compiles = any(name.startswith("compile") for name in names)
-        start = partial(self._workers.for_baselines, compiles=compiles)
-        self.replicates = Replicates(count, start, self._workers.for_kernels)
+        start = partial(self._workers.processes.baselines, compiles=compiles)
+        self.replicates = Replicates(count, start, self._workers.processes.candidate)
         try:
             self.replicates.begin(self.opening, names)
             yield
@@ -298,56 +299,6 @@ class Bench:
         if reason is None:
             self._here.baselines.add(name)
         return reason
-
-    def flush(self, subject: str) -> None:
-        """Flush the caches, by reading, in the worker that runs `subject`."""
-        self._revive()
-        self._workers.ask(self._worker_of(subject), "flush")
-
-    def call(self, subject: str, slot: str) -> float:
-        """Microseconds of one call of `kernel` or a baseline; CandidateFailed if the kernel fails."""
-        report = self.timed(subject, slot)
-        if report.us is None:
-            raise CandidateFailed(report.failure or Failure("safety", f"{subject} gave no time"))
-        return report.us
-
-    def timed(
-        self, subject: str, slot: str, positions: Sequence[Position] = (),
-        started: Callable[[Worker], None] | None = None, *, spoil: bool = False,
-    ) -> CallReport:  # fmt: skip
-        """One call by this process's clock, which stops after the outputs were read at `positions`.
-
-        `started` is called first, under the clock, with the worker. `spoil` overwrites what was read,
-        after the clock stopped, so that a result left in memory does not pass for a new one. On CUDA
-        nothing is read: the worker samples by itself.
-        """
-        try:
-            self._need(slot)
-            worker = self._worker_of(subject)
-        except CandidateFailed as error:
-            return CallReport(subject, failure=error.failure)
-        return clocked(self._workers, worker, subject, slot, positions, started, spoil=spoil)
-
-    def sample(self, report: RunReport, positions: Sequence[Position]) -> tuple[bytes | None, ...]:
-        """Output bytes of a run, read where they lie; None for what cannot be read."""
-        if self.device == "cuda":
-            return (None,) * len(positions)
-        found = [(tensor.address, tensor.nbytes) for tensor in report.tensors]
-        return tuple(read_memory(self.candidate.pid, pieces(found, tuple(positions))))
-
-    def null_us(self, subject: str = "kernel", started: Callable[[Worker], None] | None = None) -> float:
-        """Microseconds of a call that does nothing, in the worker of `subject`."""
-        self._revive()
-        return null_call_us(self._workers, self._worker_of(subject), started)
-
-    def _worker_of(self, subject: str) -> Worker:
-        if subject == "kernel":
-            return self.candidate
-        if subject not in self._here.baselines:
-            reason = self.baseline(subject)
-            if reason is not None:
-                raise UsageError(f"baseline '{subject}' cannot be made here: {reason}")
-        return self.opponents
 
     def _open_all(self) -> None:
         for worker in self._workers.each():

@@ -72,9 +72,19 @@ class OpenRunner:
         """What it returns for `args`, then the mutated tensors. KernelRefused where it raises or returns
         what the problem does not promise. `poison` fills memory that it may be given for its outputs."""
         if poison:
-            _poison(self._layout)
+            _poison(self._layout, self._reference.device)
+        results = self.promised(args, self.call(args))
+        if poison:
+            _settled(results[: len(self.problem.outputs)])
+        return results
+
+    def call(self, args: Sequence[Any]) -> Any:
+        """What it returns for `args`, as it comes; KernelRefused where it raises."""
         with torch.no_grad(), boundary(KernelRefused, f"{self._called} raises"):
-            returned = self._model(*args)
+            return self._model(*args)
+
+    def promised(self, args: Sequence[Any], returned: Any) -> list[torch.Tensor]:
+        """What `call` returned, then the mutated tensors; KernelRefused if that was not promised."""
         outputs = [leaf for leaf in pytree.tree_leaves(returned) if isinstance(leaf, torch.Tensor)]
         held = {**self._reference.inputs(args), **self._reference.weights()}
         self._check(outputs, held)
@@ -94,7 +104,7 @@ class OpenRunner:
             kind = type(output).__name__
             if type(output) is not torch.Tensor or output.layout is not torch.strided:
                 raise KernelRefused(f"'{spec.name}' is a {kind} of {output.layout}; give a plain tensor")
-            if output.device != self._reference.device:
+            if output.device.type != self._reference.device.type:
                 raise KernelRefused(f"'{spec.name}' is on {output.device}, not {self._reference.device}")
             if (output.dtype, tuple(output.shape)) != (dtype, shape):
                 given = f"{list(output.shape)} of {output.dtype}"
@@ -159,10 +169,26 @@ def _put(model: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:
         setattr(place, leaf, tensor)
 
 
-def _poison(layout: ResultLayout) -> None:
+def _poison(layout: ResultLayout, device: torch.device) -> None:
     """Write over memory that the allocator will give to outputs next."""
     for _, dtype, shape in layout:
-        torch.empty(shape, dtype=dtype).view(-1).view(torch.uint8).fill_(_POISON)
+        torch.empty(shape, dtype=dtype, device=device).view(-1).view(torch.uint8).fill_(_POISON)
+
+
+def _settled(outputs: Sequence[torch.Tensor]) -> None:
+    """KernelRefused where what the next operation on the device sees is not what there is in the end."""
+    on_device = [each for each in outputs if each.is_cuda]
+    seen = [each.clone() for each in on_device]
+    if on_device:
+        torch.cuda.synchronize()
+    if any(not torch.equal(_bytes(now), _bytes(then)) for now, then in zip(on_device, seen, strict=True)):
+        raise KernelRefused(
+            "its results change after it has returned: let the current stream wait for the one it works on"
+        )
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().view(-1).view(torch.uint8)
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -137,7 +137,7 @@ def load(state: State, *, kernel: Reply, build: Reply) -> Reply:
         bench.kernel, bench.build = parsed, made
         return {}
 
-    return _guarded(bench, work)
+    return guarded(bench, work)
 
 
 def unload(state: State) -> None:
@@ -172,7 +172,7 @@ def hold(state: State, *, args: Sequence[str], outputs: Sequence[str]) -> None:
 def prepare(state: State) -> Reply:
     """Run the plan's `prepare` on the reference's weights."""
     bench = bench_state(state)
-    return _guarded(bench, lambda: {"us": bench.loaded().prepare(bench.reference.weights())})
+    return guarded(bench, lambda: {"us": bench.loaded().prepare(bench.reference.weights())})
 
 
 def run(state: State, *, slot: str, poison: bool) -> Reply:
@@ -197,14 +197,14 @@ def run(state: State, *, slot: str, poison: bool) -> Reply:
             "tensors": [_describe(*pair) for pair in zip(names, place.outputs, strict=True)],
         }
 
-    return _guarded(bench, work)
+    return guarded(bench, work)
 
 
 def call(state: State, *, subject: str, slot: str) -> Reply:
     """One timed call of the kernel or a baseline; where its results lie."""
     bench = bench_state(state)
     place = bench.slot(slot)
-    act = _subject(bench, subject)
+    act = act_of(bench, subject)
 
     def work() -> Reply:
         with torch.no_grad():
@@ -212,7 +212,7 @@ def call(state: State, *, subject: str, slot: str) -> Reply:
         _synchronize(bench)
         return {"at": [(tensor.data_ptr(), tensor.nbytes) for tensor in _tensors(place.result)]}
 
-    return _guarded(bench, work)
+    return guarded(bench, work)
 
 
 def keep_timed(state: State, *, slot: str) -> Reply:
@@ -225,7 +225,7 @@ def keep_timed(state: State, *, slot: str) -> Reply:
         place.outputs = outputs if bench.device == "cuda" else [tensor.clone() for tensor in outputs]
         return {"tensors": len(place.outputs)}
 
-    return _guarded(bench, work)
+    return guarded(bench, work)
 
 
 def share(state: State, *, nbytes: int) -> Reply:
@@ -250,7 +250,7 @@ def export(state: State, *, slot: str, fd: int | None) -> Reply:
         device_arena.write(state, outputs)
         return {}
 
-    return _guarded(bench, work)
+    return guarded(bench, work)
 
 
 def receive(state: State, *, slot: str, fd: int | None) -> None:
@@ -304,11 +304,12 @@ def _drop_outputs(bench: BenchState, place: Slot) -> None:
     place.outputs = []
 
 
-def _subject(bench: BenchState, subject: str) -> Callable[[Sequence[Any]], Any]:
+def act_of(bench: BenchState, subject: str) -> Callable[[Sequence[Any]], Any]:
+    """The kernel or a baseline, as something that takes `forward`'s arguments."""
     return bench.loaded().run if subject == "kernel" else bench.baselines[subject]
 
 
-def _guarded(bench: BenchState, work: Callable[[], Reply]) -> Reply:
+def guarded(bench: BenchState, work: Callable[[], Reply]) -> Reply:
     """Run what a candidate takes part in; its failures become part of the reply."""
     try:
         return work()

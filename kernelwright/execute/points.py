@@ -73,10 +73,12 @@ class Points:
     def draw_in(self, worker: Worker, slot: str, seed: int, draw: str) -> None:
         """Have a worker draw a slot from its seed.
 
-        On a GPU, where memory is short, the reference's draws when it makes what is expected; where it is
-        very short, whoever looks draws, and `Bench.hold` says what stays.
+        On a GPU, where memory is short, others than the candidate draw when they look; so does the reference
+        on a CPU where it times nothing. Where memory is very short, whoever looks draws, and `Bench.hold`
+        says what stays.
         """
-        waits = worker is self._workers.reference and worker is not self._workers.opponents
+        timed = self._workers.candidate, self._workers.opponents
+        waits = worker is not timed[0] and (worker is not timed[1] or self._workers.target.name == "cuda")
         lazily = waits or is_large(self._problem, self.here.workload)
         self._workers.ask(worker, "draw", slot=slot, seed=seed, draw=draw, lazily=lazily)
 

@@ -16,7 +16,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from kernelwright.core.problem import Problem, Workload
-from kernelwright.execute.workers import OPS, PATIENT_S, standby
+from kernelwright.execute.processes import OPS, standby
+from kernelwright.execute.workers import PATIENT_S
 from kernelwright.sandbox import Worker, WorkerFailure
 
 _WARM = "warm-up"

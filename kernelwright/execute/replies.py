@@ -7,9 +7,11 @@ and sizes are true is not checked: whoever reads memory there gets what is there
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 from kernelwright.execute.memory import Piece
+from kernelwright.execute.place import HANDLE_BYTES, Place
 from kernelwright.execute.reports import (
     CandidateFailed,
     Failure,
@@ -54,6 +56,14 @@ def places(reply: dict[str, Any]) -> list[Piece]:
     return [_pair(row) for row in rows]
 
 
+def window_places(reply: dict[str, Any]) -> list[Place]:
+    """Where each result of a window lies: handle of an allocation, first byte, bytes."""
+    rows = reply.get("places")
+    if not isinstance(rows, list):
+        raise _malformed()
+    return [_place(row) for row in rows]
+
+
 def pieces(found: list[Piece], positions: tuple[Position, ...]) -> list[Piece]:
     """Addresses of positions; one outside its tensor becomes an address that cannot be read."""
     result: list[Piece] = []
@@ -81,6 +91,13 @@ def _pair(row: Any) -> Piece:
     match row:
         case [int(address), int(nbytes)]:
             return address, nbytes
+    raise _malformed()
+
+
+def _place(row: Any) -> Place:
+    match row:
+        case [str(handle), int(), int()] if re.fullmatch(f"([0-9a-f]{{{2 * HANDLE_BYTES}}})?", handle):
+            return list(row)
     raise _malformed()
 
 

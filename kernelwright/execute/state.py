@@ -15,6 +15,7 @@ from kernelwright.core.problem import Problem, Workload
 from kernelwright.execute.baselines import Baseline
 from kernelwright.execute.layout import ResultLayout
 from kernelwright.execute.open_runner import OpenRunner
+from kernelwright.execute.packing import Packing
 from kernelwright.execute.refill import alike, refill
 from kernelwright.execute.runner import Runner
 from kernelwright.problems.reference import Reference
@@ -39,6 +40,8 @@ class Slot:
     (`stir`)."""
     anew: bool = False
     """Whether `held` was drawn from another seed (`stir.draw_anew`)."""
+    packing: Packing | None = None
+    """How arguments like these lie in a parcel, once somebody has asked."""
     result: Any = None
     """What the last timed call returned; kept so that it can be read before the clock stops."""
 

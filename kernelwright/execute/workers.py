@@ -1,12 +1,12 @@
-"""The workers of a bench: started alike, asked by name, and replaced when a candidate broke one.
+"""The workers of a bench: asked by name, and replaced when a candidate broke one.
 
 `reference` and `candidate` are two processes, of which one at a time is active: on the same cores, or
-on one GPU with a context each. On a CPU the reference's process runs the baselines too, until both sides
-of a measurement are to be fresh: then baselines get a process of their own, and what is expected stays.
-Whoever asks says whether a candidate's code takes part (`act`) or not (`ask`): that decides what an
-error means.
+on one GPU with a context each. Where baselines run, and how each process is started, is `processes`'s.
+On a CPU the reference's process runs the baselines too, until both sides of a measurement are to be
+fresh: then baselines get a process of their own, and what is expected stays. Whoever asks says whether
+a candidate's code takes part (`act`) or not (`ask`): that decides what an error means.
 
-A process costs seconds to start, so on CUDA one stands by to replace one that a candidate broke.
+A process that uses a GPU costs seconds to start, so one stands by to replace one that a candidate broke.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from kernelwright.core.target import Target
 from kernelwright.execute.arena import Arena
 from kernelwright.execute.faults import failure_of, our_error
 from kernelwright.execute.known_good import known_good
-from kernelwright.execute.native import PATH_VARIABLE, compiled
+from kernelwright.execute.processes import OPS, OnDevice, OnHost, OpenOnDevice, Processes
 from kernelwright.execute.replies import failure_in
 from kernelwright.execute.reports import CandidateFailed, Failure
-from kernelwright.execute.worker_environment import (
-    bytecode_environment,
-    compiler_environment,
-    device_environment,
-    timed_environment,
-)
 from kernelwright.sandbox import CallFailed, Limits, Worker, WorkerDied, WorkerFailure, WorkerTimedOut
 
-OPS = "kernelwright.execute.ops"
-TRACER, COMPILER = ("torch.export._trace",), ("torch._inductor.compile_fx",)
-"""What a process imports beforehand that makes what is expected, or compiles baselines."""
 PATIENT_S = 1800.0
 """For our own work: drawing, compiling baselines."""
 
 
 class Workers:
-    """Two warm processes, the memory between them, and on CUDA one that stands by."""
+    """Warm processes, and the memory between them."""
 
     def __init__(
-        self, target: Target, cores: tuple[int, ...], limits: Limits | None, timeout_s: float
+        self,
+        target: Target,
+        cores: tuple[int, ...],
+        limits: Limits | None,
+        timeout_s: float,
+        *,
+        brings_python: bool = False,
     ) -> None:
-        """`limits` are the candidate's, on a CPU. EnvironmentFault if a worker cannot start."""
+        """`limits` are the candidate's, where it is confined; `brings_python`: kernels are open.
+
+        EnvironmentFault if a worker cannot start.
+        """
         self.target = target
         self.cores = cores
         self.timeout_s = timeout_s
@@ -64,14 +64,14 @@ class Workers:
         self._shared_bytes = 0
         self._standing_by: list[Worker] = []
         self._baseline_runner: Worker | None = None
-        """On a CPU, after a restart: the process that baselines run in."""
-        self._limits = limits or Limits.candidate()
+        """The process that baselines run in, where they have one of their own."""
+        self.processes: Processes = self._arranged(limits or Limits.candidate(), brings_python)
         self._start()
 
     @property
     def opponents(self) -> Worker:
-        """The process that baselines run in: on a GPU the candidate's, where one clock times both."""
-        if self.target.name != "cpu":
+        """The process that baselines run in."""
+        if self.processes.together:
             return self.candidate
         return self._baseline_runner or self.reference
 
@@ -84,6 +84,7 @@ class Workers:
         """End the processes and free what they shared."""
         for worker in (*self.each(), *self._standing_by):
             worker.stop()
+        self.processes.close()
         if self.arena is not None:
             self.arena.close()
 
@@ -93,8 +94,8 @@ class Workers:
         `compiles`: baselines will be compiled in it. The reference's process stays.
         """
         self.loaded, self.lost, self.opened = False, False, None
-        if self.target.name == "cpu":
-            return self.adopt(self.for_baselines("baselines", compiles=compiles))
+        if not self.processes.together:
+            return self.adopt(self.processes.baselines("baselines", compiles=compiles))
         self._replace()
         return [self.candidate]
 
@@ -104,33 +105,24 @@ class Workers:
         self._replace()
 
     def adopt(self, worker: Worker, partner: Worker | None = None) -> list[Worker]:
-        """Take fresh processes, begun by `standby` or on a CPU by `for_baselines` and `for_kernels`; what
-        `restart` would say."""
+        """Take fresh processes, begun as `processes` does; what `restart` would say."""
         self.loaded, self.lost, self.opened = False, False, None
         self.candidate.stop()
-        if self.target.name != "cpu":
+        if self.processes.together:
             self.candidate = worker
             return [worker]
         if self._baseline_runner is not None:
             self._baseline_runner.stop()
-        self.candidate, self._baseline_runner = partner or self.for_kernels("candidate"), worker
+        self.candidate, self._baseline_runner = partner or self.processes.candidate("candidate"), worker
         return [self.candidate, worker]
-
-    def for_baselines(self, name: str, *, compiles: bool = True) -> Worker:
-        """Begin a process for baselines on the cores that are timed."""
-        return self._on_cores(name, Limits.trusted(), COMPILER if compiles else ())
-
-    def for_kernels(self, name: str) -> Worker:
-        """Begin a process for candidates on the cores that are timed."""
-        return self._on_cores(name, self._limits)
 
     def share(self, worker: Worker, nbytes: int) -> None:
         """Let this worker, in which the problem was opened just now, share `nbytes` with the other."""
         if self.arena is not None:
             self.arena.reserve(nbytes)
-        elif worker is not self.reference:
+        elif worker is self.candidate:
             self.ask(worker, "join", handle=self._handle, nbytes=self._shared_bytes)
-        elif nbytes > self._shared_bytes:
+        elif worker is self.reference and nbytes > self._shared_bytes:
             if self._handle:  # nobody may map it when it is given back
                 self.ask(self.candidate, "join", handle="", nbytes=0)
             self._handle, self._shared_bytes = str(self.ask(worker, "share", nbytes=nbytes)["handle"]), nbytes
@@ -205,8 +197,9 @@ class Workers:
         return reply or {}
 
     def request(self, worker: Worker, op: str, timeout_s: float, **parameters: Any) -> Any:
-        """Call a function of `ops`; whatever the worker's errors are, they pass."""
-        return worker.call(f"{OPS}:{op}", timeout_s=timeout_s, **parameters)
+        """Call a function of `ops`, or `module:function`; whatever the worker's errors are, they pass."""
+        function = op if ":" in op else f"{OPS}:{op}"
+        return worker.call(function, timeout_s=timeout_s, **parameters)
 
     def admits(self, kernel: Kernel) -> None:
         """Give up the candidate's worker if another open kernel's Python has run there."""
@@ -216,8 +209,8 @@ class Workers:
         """From now on a new candidate is to blame."""
         self.loaded, self.failure = True, None
         self.opened = kernel.hash if kernel.trust == "open" else None
-        if self.target.name == "cuda" and not self._standing_by:
-            self._standing_by.append(standby("candidate"))
+        if self.processes.stands_by and not self._standing_by:
+            self._standing_by.append(self.processes.candidate("candidate"))
 
     def blame(self, error: WorkerFailure) -> Failure:
         """The failure that an error means; the worker is not used again."""
@@ -229,37 +222,14 @@ class Workers:
         """What an error means where no kernel is loaded, perhaps because it failed before."""
         return CandidateFailed(self.failure) if self.failure is not None else our_error(error, f"'{op}'")
 
-    def _start(self) -> None:
+    def _arranged(self, limits: Limits, brings_python: bool) -> Processes:
         if self.target.name == "cuda":
-            env = {PATH_VARIABLE: str(compiled()), **bytecode_environment()}
-            preload = ("torch", OPS, *TRACER)
-            self.reference = Worker.start("reference", Limits.trusted(), None, env, preload, wait=False)
-            self.candidate = standby("candidate")
-            return
+            return OpenOnDevice(limits) if brings_python else OnDevice()
         self.arena = Arena()
-        self.reference = self._on_cores("reference", Limits.trusted(), TRACER)
-        self.candidate = self.for_kernels("candidate")
+        return OnHost(self.cores, limits, self.arena.fd)
 
-    def _on_cores(self, name: str, limits: Limits, also: tuple[str, ...] = ()) -> Worker:
-        """Begin a process on the cores that are timed; its first call waits until it is ready."""
-        assert self.arena is not None
-        env = {
-            PATH_VARIABLE: str(compiled()),
-            **bytecode_environment(),
-            **({} if limits.contained else compiler_environment()),  # else it compiles into its own scratch
-            **timed_environment(len(self.cores)),
-        }
-        preload, fds = ("torch", OPS, *also), (self.arena.fd,)
-        return Worker.start(name, limits, self.cores, env, preload, pass_fds=fds, wait=False)
-
-
-def standby(name: str) -> Worker:
-    """Begin a process for candidates and baselines on a GPU; its first call waits until it is ready."""
-    env = {
-        PATH_VARIABLE: str(compiled()),
-        **bytecode_environment(),
-        **compiler_environment(),
-        **device_environment(),
-    }
-    preload = ("torch", OPS, *COMPILER)
-    return Worker.start(name, Limits.trusted(), None, env, preload, wait=False)
+    def _start(self) -> None:
+        self.reference = self.processes.reference()
+        self.candidate = self.processes.candidate("candidate")
+        if self.processes.apart:
+            self._baseline_runner = self.processes.baselines("baselines", compiles=True)

@@ -40,6 +40,10 @@ OWN_GRAPHS = frozenset({"compile_max_autotune", "compile_reduce_overhead"})
 """Baselines that replay CUDA graphs of their own, and so cannot be captured into another."""
 OWN_GRAPHS_REASON = "it replays graphs of its own, which cannot be captured; its kernels compete without them"
 
+OTHER_INPUTS_REASON = (
+    "its graphs hold addresses, and each window has its inputs at new ones; its kernels compete without them"
+)
+
 HELD_BY_GRAPHS_REASON = (
     "its graphs would keep copies of gigabytes of inputs and outputs, and calls this long gain nothing from "
     "replay; its kernels compete without them"
@@ -102,6 +106,8 @@ def _unfit(name: str, problem: Problem, clock: ClockName) -> str | None:
         return "nothing in it can be a convolution"
     if clock == "replay" and name in OWN_GRAPHS:
         return OWN_GRAPHS_REASON
+    if clock == "window" and name in (*OWN_GRAPHS, "eager_graph"):
+        return OTHER_INPUTS_REASON
     graphed = clock != "outside" and name in (*OWN_GRAPHS, "eager_graph")
     if graphed and is_large(problem, problem.base):
         return HELD_BY_GRAPHS_REASON

@@ -1,8 +1,8 @@
 """Worker side of the device clocks: windows between events, graph replays, sentinels.
 
 A sealed kernel has no host code, so this process is ours and its events can be believed; open
-kernels are never timed here. Before each window the cache is flushed by reading, and a spin on the
-device keeps it busy until the host has enqueued the whole call: without it the window of a short
+kernels are never timed here (`windows`). Before each window the cache is flushed by reading, and a spin
+on the device keeps it busy until the host has enqueued the whole call: without it the window of a short
 kernel measures Python. The flush and the spin end before the first event by the order of the stream.
 """
 
@@ -35,6 +35,7 @@ MAX_LAUNCHES = 2000
 MAX_LEAD_CYCLES = 20_000_000
 _SENTINEL_FLOATS = 32 << 20
 _SENTINEL_PRODUCT = 2048
+_COPIES = 96
 
 
 def unready(state: State, *, subjects: Sequence[str]) -> list[str]:
@@ -130,11 +131,7 @@ def null_windows(state: State, *, count: int, lead_cycles: int) -> list[float]:
 
 def sentinels(state: State, *, lead_cycles: int) -> dict[str, float]:
     """Microseconds of a copy of 128 MiB and a product of 2048 squared; shortest of five."""
-    if "sentinels" not in state:
-        tensors = [torch.ones(_SENTINEL_FLOATS, device="cuda") for _ in range(2)]
-        square = torch.ones(_SENTINEL_PRODUCT, _SENTINEL_PRODUCT, device="cuda", dtype=torch.bfloat16)
-        state["sentinels"] = (*tensors, square, torch.empty_like(square))
-    source, sink, square, product = state["sentinels"]
+    source, sink, square, product = _sentinel_tensors(state)
     works: dict[str, Callable[[], Any]] = {
         "copy_us": lambda: sink.copy_(source),
         "product_us": lambda: torch.mm(square, square, out=product),
@@ -143,6 +140,28 @@ def sentinels(state: State, *, lead_cycles: int) -> dict[str, float]:
         name: min(_window_us(state, work, lead_cycles, flush=False) for _ in range(5))
         for name, work in works.items()
     }
+
+
+def copies(state: State) -> float:
+    """Microseconds of a copy of 128 MiB, among many: longer than the slice of time that one of several
+    contexts gets, so that work of another one shows."""
+    source, sink, *_ = _sentinel_tensors(state)
+
+    def work() -> None:
+        for _ in range(_COPIES):
+            sink.copy_(source)
+
+    return min(_window_us(state, work, 0, flush=False) for _ in range(2)) / _COPIES
+
+
+def _sentinel_tensors(state: State) -> tuple[torch.Tensor, ...]:
+    """Source and sink of the copy, factor and result of the product."""
+    if "sentinels" not in state:
+        tensors = [torch.ones(_SENTINEL_FLOATS, device="cuda") for _ in range(2)]
+        square = torch.ones(_SENTINEL_PRODUCT, _SENTINEL_PRODUCT, device="cuda", dtype=torch.bfloat16)
+        state["sentinels"] = (*tensors, square, torch.empty_like(square))
+    found: tuple[torch.Tensor, ...] = state["sentinels"]
+    return found
 
 
 def alias(state: State, *, name: str, of: str) -> None:

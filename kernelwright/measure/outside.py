@@ -3,20 +3,22 @@
 What a candidate does to its own process cannot reach this clock, and it stops only after the judge
 has read the outputs at secret positions, for the kernel and its baselines alike. The caches are
 flushed before each call in the worker that is timed: a flush elsewhere would leave that worker's
-core-private caches as they were.
+core-private caches as they were. While anything else than the kernel is timed, its process is held: a
+thread that it left behind would slow its opponents.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.core.dtypes import ITEM_BYTES
 from kernelwright.core.expr import evaluate
 from kernelwright.execute.faults import failure_of, our_error
+from kernelwright.execute.processes import OPS
 from kernelwright.execute.reports import CandidateFailed, Failure, Position
-from kernelwright.execute.workers import OPS
 from kernelwright.measure.clock import outside_resolution
 from kernelwright.measure.schedule import Round
 from kernelwright.measure.stopwatch import ClockName, Resolution, Sentinels
@@ -74,7 +76,8 @@ class OutsideClock:
 
     def sentinels(self) -> Sentinels:
         """A copy and a product in the reference worker, which no candidate enters."""
-        found: Sentinels = self._ask(self._bench.reference, "sentinels")
+        with self._bench.still():
+            found: Sentinels = self._ask(self._bench.reference, "sentinels")
         return found
 
     def resolution(self) -> Resolution:
@@ -112,7 +115,12 @@ class OutsideClock:
         return {name: self._timed(name, one.slot, positions) for name in one.order}
 
     def _timed(self, name: str, slot: str, positions: Sequence[Position]) -> float:
-        worker, kernel = self._worker(name), name == "kernel"
+        kernel = name == "kernel"
+        with nullcontext() if kernel else self._bench.still():
+            return self._clocked(name, slot, positions, kernel)
+
+    def _clocked(self, name: str, slot: str, positions: Sequence[Position], kernel: bool) -> float:
+        worker = self._worker(name)
         try:
             self._witness.ready(worker, self._flush)
             report = self._bench.timed(name, slot, positions, self._witness.started, spoil=kernel)

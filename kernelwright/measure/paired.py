@@ -106,6 +106,12 @@ def stopwatch_for(
         from kernelwright.measure.outside import OutsideClock
 
         return OutsideClock(bench, witness), {}
+    if bench.open_on_device is not None:
+        from kernelwright.measure.windows import WindowClock, WindowContents
+
+        if not isinstance(witness, WindowContents):
+            raise UsageError("open kernels on a GPU are timed in windows; give their contents as witness")
+        return WindowClock(bench, witness), {}
     from kernelwright.measure.device import device_clock
 
     return device_clock(bench, subjects, slots, clock)

@@ -1,7 +1,8 @@
 """What times one round: the contract between the sampling loop and the clocks.
 
-`outside.OutsideClock` times calls on a CPU from the judge's process, `device.EventClock` and
-`device.ReplayClock` time windows on a GPU. The sampling loop knows only this contract.
+`outside.OutsideClock` times calls on a CPU from the judge's process, `windows.WindowClock` calls of open
+kernels on a GPU; `device.EventClock` and `device.ReplayClock` time windows between device events. The
+sampling loop knows only this contract.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from kernelwright.measure.schedule import Round
 
-ClockName = Literal["outside", "events", "replay"]
+ClockName = Literal["outside", "window", "events", "replay"]
 Sentinels = dict[str, float]
 """Times in microseconds of fixed pieces of work, by name."""
 

@@ -11,7 +11,8 @@ mostly where the outputs moved (`fresh_ops`).
     paired(bench, "kernel", names, slots.timed(), rule, witness=witness)
     witness.end(); slots.settle()       # contents are as drawn again
 
-Not covered: a GPU, where a worker times many calls by itself, and its whole outputs are compared.
+Not covered: a GPU, where open kernels get parcels (`parcels`), and the worker of sealed ones times many calls
+by itself, and its whole outputs are compared.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelwright.execute.reports import Position
-from kernelwright.measure.witness import PIECE_BYTES, Sample, Witness
+from kernelwright.measure.witness import PIECE_BYTES, Sample
 from kernelwright.sandbox import Worker
 from kernelwright.verify.contents import Contents, Flush, Stirred, Whole
+from kernelwright.verify.seen import Seen
 from kernelwright.verify.slots import Slots
 
 MOVED = 3
 """Places in each output at which it moved; another is anywhere."""
 
 
-class FreshContents(Witness):
+class FreshContents(Seen):
     """Changes contents, and counts samples that do not belong to them."""
 
     def __init__(self, slots: Slots, *, whole: bool = False) -> None:
@@ -37,19 +39,7 @@ class FreshContents(Witness):
         super().__init__()
         self._slots = slots
         self._whole = whole
-        self.compared = 0
-        self.wrong = 0
-        self.rounds = 0
-        """Rounds with contents of their own."""
-        self.moved = 0
-        """Those of them in which outputs moved with the inputs."""
-        self.drawn_anew = 0
-        """Those of them whose contents are new altogether."""
-        self.scribbled = False
-        """Whether the last call has written into its inputs."""
         self._contents: Contents | None = None
-        self.why: str = ""
-        """Why contents were not changed, or samples not compared, in the last round where it was so."""
 
     def before(self, slot: str, output_bytes: Sequence[int], item_bytes: Sequence[int]) -> list[Position]:
         """Other contents in `slot`, in every process; where to look in the outputs."""

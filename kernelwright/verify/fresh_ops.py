@@ -2,40 +2,29 @@
 
 `freshen` changes a slot's contents, or draws them anew (`execute.stir`), runs eager on them, and picks
 places in the outputs that moved with them; `compare_fresh` says whether a call gave what belongs to the new
-contents.
-A moved element is told apart from an old one without an oracle: a right answer lies within a quarter of
-the movement of eager's, an old one the whole movement away. Of contents that are new altogether it must
-also be within a few of the largest tolerances that the draw before had.
+contents (`moved`).
 
 Not covered: precision, which is judged on whole outputs of contents that were drawn.
 """
 
 from __future__ import annotations
 
-import secrets
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
 
 from kernelwright.core.errors import ProblemError
-from kernelwright.execute.reports import Position
 from kernelwright.execute.sizes import is_large
 from kernelwright.execute.state import BenchState, bench_state
 from kernelwright.execute.stir import addresses, changes, draw_anew, settle, stir, touch
 from kernelwright.verify.compare import expectations, outputs_follow_state
-from kernelwright.verify.expectation import Expectation, cut, slices
+from kernelwright.verify.expectation import cut
 from kernelwright.verify.judge import judge
+from kernelwright.verify.moved import around, drawn, far, moved
 from kernelwright.verify.truth import seeded
 
-FAR = 8.0
-"""How many tolerances an element has to move to count as moved."""
-NEAR, OLD = 4.0, 0.25
-"""A right answer lies within so many tolerances plus this share of the movement of eager's."""
 How = Literal["one", "some", "all"]
 """How many elements change."""
-LOOKED_AT = 4096
-"""Changed elements, at most, of which it is found out how far they moved."""
 
 
 def freshen(
@@ -66,9 +55,9 @@ def freshen(
         return _unchanged(f"with changed inputs the {error}")
     state["fresh"] = now = [each.detach().contiguous().view(-1) for each in now]
     at = [
-        _around(number, place, was, nbytes)
+        around(number, place, was, nbytes)
         for number, (was, new) in enumerate(zip(kept, now, strict=True))
-        for place in _drawn(_moved(was, new, anew=anew), pieces)
+        for place in drawn(moved(was, new, anew=anew), pieces)
     ]
     why = "" if at else "no output moved with the inputs"
     return {
@@ -86,7 +75,7 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
 
     A sample has its output (`tensor`), its first byte and size, and the bytes in hexadecimal.
     """
-    if _follows(state):
+    if follows(state):
         return {"compared": 0, "wrong": 0, "why": "outputs depend on state that each call changes"}
     kept, fresh, wrong = expectations(state, slot), state.get("fresh"), 0
     anew = bench_state(state).slot(slot).anew
@@ -100,7 +89,7 @@ def compare_fresh(state: dict[str, Any], *, slot: str, samples: list[dict[str, A
         else:
             first = sample["first"] // piece.eager.element_size()
             largest = kept[number].largest if anew else None
-            wrong += _far(data, fresh[number][first : first + data.numel()], piece, largest) > 0
+            wrong += far(data, fresh[number][first : first + data.numel()], piece, largest) > 0
     return {"compared": len(samples), "wrong": wrong}
 
 
@@ -109,13 +98,13 @@ def compare_touched(state: dict[str, Any], *, slot: str) -> dict[str, Any]:
     kept, fresh = expectations(state, slot), state["fresh"]
     outputs = bench_state(state).slot(slot).outputs
     wrong = [
-        _far(output.detach().contiguous().view(-1), now, was, None)
+        far(output.detach().contiguous().view(-1), now, was, None)
         for output, now, was in zip(outputs, fresh, kept, strict=False)
     ]
     return {"wrong": sum(wrong), "elements": sum(now.numel() for now in fresh)}
 
 
-def _follows(state: dict[str, Any]) -> bool:
+def follows(state: dict[str, Any]) -> bool:
     """`outputs_follow_state`, asked once for each problem and workload."""
     bench = bench_state(state)
     known = state.setdefault("outputs_follow_state", {})
@@ -156,63 +145,3 @@ def _changed(state: dict[str, Any], slot: str, seed: int, how: How) -> str:
 
 def _is_large(bench: BenchState) -> bool:
     return is_large(bench.problem, bench.workload)
-
-
-def _moved(was: Expectation, new: Tensor, *, anew: bool) -> Tensor:
-    """Places, some of them where there are many, at which the output is far from what it was.
-
-    Where all contents are new, nearly every place moved: a look at some of them finds enough.
-    """
-    old = was.eager.view(-1)
-    if anew and old.numel() > LOOKED_AT:
-        places = torch.randint(old.numel(), (LOOKED_AT,), device=old.device)
-        places = places[new[places] != old[places]]
-    else:
-        places = (new != old).nonzero().view(-1)
-    if places.numel() > LOOKED_AT:
-        places = places[torch.randint(places.numel(), (LOOKED_AT,), device=places.device)]
-    if was.tolerance is None:
-        return places
-    distance = (new[places].double() - old[places].double()).abs_()
-    return places[(distance > FAR * was.tolerance.view(-1)[places]) & torch.isfinite(distance)]
-
-
-def _drawn(places: Tensor, count: int) -> list[int]:
-    if places.numel() == 0:
-        return []
-    return [int(places[secrets.randbelow(places.numel())]) for _ in range(count)]
-
-
-def _around(number: int, place: int, output: Expectation, nbytes: int) -> Position:
-    """Whole elements that hold the place, begun at one before it."""
-    item, total = output.eager.element_size(), output.eager.numel()
-    size = min(max(nbytes // item, 1), total)
-    first = min(max(place - secrets.randbelow(size), 0), total - size)
-    return number, first * item, size * item
-
-
-def _far(data: Tensor, now: Tensor, was: Expectation, largest: tuple[float, float] | None) -> int:
-    """How many elements are neither near eager's nor as little finite; slice by slice, as in `judge`."""
-    eager = was.eager.view(-1)
-    if was.tolerance is None:
-        return int((data != now).sum())
-    tolerance, count = was.tolerance.view(-1), 0
-    for part in slices(data):
-        near = _near(data[part], now[part], eager[part], tolerance[part], largest)
-        count += int((~near).sum())
-    return count
-
-
-def _near(
-    data: Tensor, now: Tensor, was: Tensor, tolerance: Tensor, largest: tuple[float, float] | None
-) -> Tensor:
-    """Which elements are near eager's, or as little finite."""
-    given, new, old = data.double(), now.double(), was.double()
-    limit = NEAR * tolerance.double() + OLD * (new - old).abs()
-    if largest is not None:
-        most, magnitude = largest
-        grown = (new.abs() / max(magnitude, 1e-300)).clamp(min=1)  # a new value may be larger than any before
-        limit = torch.minimum(limit, NEAR * most * grown)
-    alike = (given == new) | (torch.isnan(given) & torch.isnan(new))
-    near = (given - new).abs() <= limit
-    return alike | near | ~torch.isfinite(limit)

@@ -8,6 +8,7 @@ judgement takes a fresh bench, and so fresh draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,8 @@ class Slots:
         """By domain."""
         self._sparing = is_large(bench.problem, bench.problem.base)
         """Whether one draw is in memory at a time: the same checks, one after the other."""
+        self.quiet_us = math.inf
+        """The shortest that a fixed copy on the device took while no kernel was loaded (`parcels`)."""
         self._kernel: tuple[Kernel, Build] | None = None
         self._loaded = False
         self.prepare_us: float | None = None
@@ -93,6 +96,10 @@ class Slots:
         self._here.drawn = {name: how for name, how in self._here.drawn.items() if name in self.bench.drawn}
         self._forget_runs()
         self.ready()
+
+    def fresh_seed(self) -> int:
+        """A secret seed that nobody was given before."""
+        return self._seeds.fresh()
 
     def slot(self, draw: str, number: int = 0) -> str:
         """Name of the slot with this draw; drawn from a fresh secret seed on first use."""

@@ -1,8 +1,8 @@
 """Gate `timed`: what was timed is what was right.
 
-On a CPU each timed call met contents of its own, and while the clock ran the judge read bytes of its
-outputs (`fresh`); here is what became of them. Inputs and weights must be as they were before. Then a whole
-timed call is compared: the last ones on a device, one more, made like the timed ones, on a CPU.
+By an outside clock each timed call met contents of its own, and while the clock ran the judge read bytes of
+its outputs (`fresh`, `parcels`); here is what became of them. Inputs and weights must be as they were before.
+Then a whole timed call is compared: the last ones by a device clock, else one more, made like the timed ones.
 
 Not covered: references whose outputs depend on state that each call changes (the samples of later
 calls have no expectation; the last call, from the first state, is still compared).
@@ -15,7 +15,7 @@ from typing import Any
 from kernelwright.core.verdict import GateResult, ReasonKind
 from kernelwright.measure.stopping import RULES
 from kernelwright.verify.base import Case, Rejected, When, passed, skipped
-from kernelwright.verify.fresh import FreshContents
+from kernelwright.verify.seen import Seen
 from kernelwright.verify.slots import Slots, require
 
 
@@ -50,11 +50,11 @@ class TimedGate:
 def _whole(case: Case, slots: Slots) -> list[str]:
     """Slots whose outputs are now those of a timed call.
 
-    On a device each slot still has the results of its last window. On a CPU pieces of them were
+    By a device clock each slot still has the results of its last window. By an outside one they were
     spoiled, and mutated tensors have changed with every call: one more call is made.
     """
     timed = slots.timed()
-    if slots.bench.device == "cpu" or case.problem.mutated:
+    if isinstance(case.witness, Seen) or case.problem.mutated:
         _one_more(slots, timed[0])
         return timed[:1]
     for slot in timed:
@@ -64,7 +64,7 @@ def _whole(case: Case, slots: Slots) -> list[str]:
 
 def _samples(case: Case) -> dict[str, Any]:
     seen = case.witness
-    if not isinstance(seen, FreshContents):
+    if not isinstance(seen, Seen):
         return {}
     if seen.unread:
         raise Rejected("time", f"{seen.unread} outputs could not be read where they lay")

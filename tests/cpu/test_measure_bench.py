@@ -18,6 +18,7 @@ from kernelwright.measure.profile import profile
 from kernelwright.measure.stopping import RULES
 from kernelwright.measure.witness import Witness
 from kernelwright.problems import load_problem
+from kernelwright.sandbox.hold import stands_still
 
 SLOTS = ("a", "b")
 SHORT = dataclasses.replace(RULES["quick"], max_rounds=6, max_discarded=0)
@@ -137,3 +138,24 @@ def test_this_machines_ceilings_are_plausible():
     assert 0.001 < found.fp32_tflops < 100
     assert found.llc_bytes >= 1 << 18
     assert ceilings(Target.parse("cpu")) == found
+
+
+def test_nothing_of_the_kernel_runs_while_something_else_is_timed(bench, stand_in, monkeypatch):
+    seen = []
+    timed, call = bench.timed, bench.reference.call
+
+    def watched(subject, *rest, **more):
+        if len(rest) > 1:  # with places to look at: no warm-up
+            seen.append((subject, stands_still(bench.candidate.pid, alone=True)))
+        return timed(subject, *rest, **more)
+
+    def watched_call(function, *rest, **more):
+        if function.endswith(":sentinels"):
+            seen.append(("sentinels", stands_still(bench.candidate.pid, alone=True)))
+        return call(function, *rest, **more)
+
+    monkeypatch.setattr(bench, "timed", watched)
+    monkeypatch.setattr(bench.reference, "call", watched_call)
+    paired(bench, "kernel", ["eager"], SLOTS, SHORT)
+    assert set(seen) == {("eager", True), ("sentinels", True), ("kernel", False)}
+    assert bench.null_us("kernel") > 0, "it goes on afterwards"

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
+from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.problem import Problem
 from kernelwright.core.target import Target
 from kernelwright.core.trial import Evaluation
@@ -72,8 +74,8 @@ def test_after_all_of_them_an_honest_one_passes_on_a_bench_of_its_own(problem: P
     assert verdict is not None and verdict.verdict == "accepted", verdict and verdict.reason
 
 
-def test_an_open_kernel_for_a_gpu_is_refused_by_name(problem: Problem) -> None:
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_an_open_kernel_for_a_gpu_that_is_not_there_is_a_fault_of_the_machine(problem: Problem) -> None:
     kernel = read_kernel(CHEATS / "open" / "honest" / "fused.py", problem, CPU)
-    verdict = evaluate(problem, kernel, Target.parse("cuda:sm_90"), "quick").verdict
-    assert verdict is not None and verdict.reason is not None
-    assert verdict.reason.gate == "form" and "on a CPU" in verdict.reason.message
+    with pytest.raises(EnvironmentFault, match="'cuda' cannot be used here"):
+        evaluate(problem, kernel, Target.parse("cuda:sm_90"), "quick")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.core.problem import Problem, TensorSpec, Workload
-from kernelwright.verify import compare, expectation, fresh_ops
+from kernelwright.verify import compare, expectation, moved
 from kernelwright.verify.expectation import Expectation
 
 GB = 10**9
@@ -87,7 +87,7 @@ def test_slices_count_what_the_whole_counts(
     tolerance = torch.full_like(old, 1e-3)
     was = Expectation("out", old, old.double(), tolerance, 1.0, 1.0, 1.0, 0)
     largest = (1e-3, 10.0) if anew else None
-    whole = int((~fresh_ops._near(data, now, old, tolerance, largest)).sum())
+    whole = int((~moved._near(data, now, old, tolerance, largest)).sum())
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(expectation.SLICES, "cpu", size)
-        assert fresh_ops._far(data, now, was, largest) == whole
+        assert moved.far(data, now, was, largest) == whole

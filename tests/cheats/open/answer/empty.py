@@ -1,4 +1,4 @@
-# rejected (answer): hands out memory that nobody wrote
+# rejected (answer, work): hands out memory that nobody wrote
 import torch
 import torch.nn as nn
 
