@@ -71,7 +71,7 @@ struct Bell {
 // The bell curve at a - h for a = distance / s and h = s / 2, without the error that rounding them would bring into
 // the exponent.
 INLINE Bell bell_at(Sum distance, Sum s) {
-    const double inverse = 1.0 / s.value, a = distance.value * inverse, h = 0.5 * s.value, h_lost = 0.5 * s.lost;
+    const double inverse = quotient(1.0, s.value), a = distance.value * inverse, h = 0.5 * s.value, h_lost = 0.5 * s.lost;
     const double a_lost = (fma(-a, s.value, distance.value) + fma(-a, s.lost, distance.lost)) * inverse;
     const Sum z1 = plus({a, a_lost}, {-h, -h_lost}), z2 = plus({a, a_lost}, {h, h_lost});
     const double square = z1.value * z1.value, square_lost = fma(z1.value, z1.value, -square);

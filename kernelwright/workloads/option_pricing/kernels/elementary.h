@@ -101,7 +101,7 @@ INLINE Sum log_sum(double x) {
     const std::uint64_t biased = (bits - SQRT_HALF_BITS + ONE_BITS) >> 52;
     const double e = double_of(biased | bits_of(TWO_52)) - (TWO_52 + 1023.0);
     const double f = double_of(bits - (biased << 52) + ONE_BITS) - 1.0;
-    const double s = f / (2.0 + f), z = s * s, half = 0.5 * f, square = half * f;
+    const double s = quotient(f, 2.0 + f), z = s * s, half = 0.5 * f, square = half * f;
     const double square_lost = fma(half, f, -square);
     const double third = s * (square + 2.0 * z * polynomial(LOG, z));
     const double most = f - square, most_lost = (f - most) - square;
@@ -114,9 +114,9 @@ INLINE double log_normal(double x) { return log_sum(x).value; }
 
 // ln(a / b), accurate also where a and b nearly agree: what the quotient's rounding took is put back.
 INLINE Sum log_ratio(double a, double b) {
-    const double q = a / b;
+    const double q = quotient(a, b);
     const Sum found = log_sum(q);
-    const double lost = found.lost + fma(-q, b, a) / a, value = found.value + lost;
+    const double lost = found.lost + quotient(fma(-q, b, a), a), value = found.value + lost;
     return {value, (found.value - value) + lost};
 }
 
@@ -126,6 +126,6 @@ struct Root {
 };
 
 INLINE Root root_of(double x) {
-    const double value = sqrt(x), inverse = 1.0 / (value < 1e-150 ? 1e-150 : value);
+    const double value = sqrt(x), inverse = quotient(1.0, value < 1e-150 ? 1e-150 : value);
     return {value, 0.5 * fma(-value, value, x) * inverse, inverse};
 }

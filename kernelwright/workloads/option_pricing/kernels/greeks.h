@@ -40,7 +40,8 @@ INLINE Values first_order(const Option &o, bool black, const Sides &made, const 
 // of theta: as time passes. `turn` is the derivative of d1 by the time to expiry.
 INLINE void second_order(const Option &o, bool black, const Shape &at, Values &out) {
     const double cost = black ? o.rate : o.dividend, sigma = o.sigma < LEAST_S ? LEAST_S : o.sigma;
-    const double half = 0.5 / (o.years < LEAST_S ? LEAST_S : o.years), by_sigma = 1.0 / sigma;
+    const double half = quotient(0.5, o.years < LEAST_S ? LEAST_S : o.years);
+    const double by_sigma = quotient(1.0, sigma);
     const double turn = fma(-at.d2, half, (o.rate - cost) * at.inverse), product = at.d1 * at.d2;
     const double drift = fma(at.d1, turn, cost);
     out.vanna = -at.steep * at.d2 * by_sigma;
@@ -72,12 +73,12 @@ template <int LEVEL> INLINE Values values_of(const Option &o, bool black, const 
         // A < B; d1 = z2, d2 = z1 elsewhere.
         const double second = lines.second.value;
         const double beyond = density.value * (lines.difference.value + (near ? second : -second));
-        const double two = density.value * (low.value / high_of(made).value) * second;
+        const double two = density.value * quotient(low.value, high_of(made).value) * second;
         const double one = near ? beyond : 1.0 - beyond, one_left = near ? 1.0 - beyond : beyond, two_left = 1.0 - two;
         const double n1 = below ? (call ? one : one_left) : (call ? two_left : two);
         const double n2 = below ? (call ? two : two_left) : (call ? one_left : one);
         const double z1 = within(bell.z1.value, -MOST_D, MOST_D), z2 = within(bell.z2.value, -MOST_D, MOST_D);
-        const double by_spot = 1.0 / o.spot, steep = weight.value * by_spot;
+        const double by_spot = quotient(1.0, o.spot), steep = weight.value * by_spot;
         const Shape at{below ? -z1 : z2, below ? -z2 : z1, weight.value, bell.inverse, steep, by_spot, root};
         out = first_order(o, black, made, at, out.price, n1, n2);
         if constexpr (LEVEL > 1) second_order(o, black, at, out);

@@ -14,5 +14,6 @@ using std::sqrt;
 
 constexpr double NOT_A_NUMBER = __builtin_nan("");
 
+INLINE double quotient(double a, double b) { return a / b; }
 INLINE std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 INLINE double double_of(std::uint64_t bits) { return std::bit_cast<double>(bits); }

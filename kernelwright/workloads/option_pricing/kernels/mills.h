@@ -41,7 +41,7 @@ INLINE Mapped mapped(double z, double p, double u) {
 
 // For z1, z2 >= MILLS_LEAST and apart = z2 - z1 >= 0, which the caller knows exactly.
 INLINE MillsPair mills_pair(double z1, double z2, double apart) {
-    const double p1 = z1 + MILLS_OFFSET, p2 = z2 + MILLS_OFFSET, inverse = MILLS_SCALE / (p1 * p2);
+    const double p1 = z1 + MILLS_OFFSET, p2 = z2 + MILLS_OFFSET, inverse = quotient(MILLS_SCALE, p1 * p2);
     const Mapped one = mapped(z1, p1, inverse * p2), two = mapped(z2, p2, inverse * p1);
     double value = fma(MILLS[MILLS_TERMS - 1], two.y, MILLS[MILLS_TERMS - 2]);
     double divided = MILLS[MILLS_TERMS - 1];
@@ -76,7 +76,7 @@ INLINE Sum carried(Sum sum, double y, Sum next) {
 // For z1, z2 >= MILLS_LEAST and z2 >= z1. Of Horner's rule the last step is taken without loss: those before it are
 // damped by y, below 0.75 where options are traded.
 INLINE MillsSums mills_sums(Sum z1, Sum z2) {
-    const double p1 = z1.value + MILLS_OFFSET, p2 = z2.value + MILLS_OFFSET, inverse = MILLS_SCALE / (p1 * p2);
+    const double p1 = z1.value + MILLS_OFFSET, p2 = z2.value + MILLS_OFFSET, inverse = quotient(MILLS_SCALE, p1 * p2);
     const Placed one = placed(z1, p1, inverse * p2), two = placed(z2, p2, inverse * p1);
     double low = fma(MILLS[MILLS_TERMS - 1], two.y, MILLS[MILLS_TERMS - 2]), quotient = MILLS[MILLS_TERMS - 1];
     both<MILLS_TERMS - 3, 1>(one.y, two.y, low, quotient);

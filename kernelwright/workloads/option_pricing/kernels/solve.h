@@ -30,22 +30,22 @@ TABLE double ABOVE_BOTTOM[] = {0.017600870869050208, 0.4891987148170295, 1.55100
 
 // s where the solution can be: z1 >= -0.674 where the price is below half of its bound, z1 <= 0 where it is above.
 INLINE double clamp(double s, double distance, double side) {
-    const double most = REACH + sqrt(REACH * REACH + 2.0 * distance), least = 2.0 * distance / most;
+    const double most = REACH + sqrt(REACH * REACH + 2.0 * distance), least = quotient(2.0 * distance, most);
     return side > 0.0 ? (s > most ? most : s) : (s < least ? least : s);
 }
 
 INLINE double guess(double distance, double side, double target) {
     const double half = exp_sum(-0.5 * distance, 0.0).value, v = target * half;
-    const double odds = distance / (v < LEAST_SHARE ? LEAST_SHARE : v);
-    const double tail = 0.5 * SQRT_2_PI * (1.0 + 1.0 / (half * half)) / target;
+    const double odds = quotient(distance, v < LEAST_SHARE ? LEAST_SHARE : v);
+    const double tail = quotient(0.5 * SQRT_2_PI * (1.0 + quotient(1.0, half * half)), target);
     const double m_below = odds < 1e-4 ? odds : log_normal(1.0 + odds), m_above = log_normal(tail);
     const double r = sqrt(m_below), m = m_above > 0.0 ? m_above : 0.0;
-    const double square = m_below * m_below * polynomial(BELOW_TOP, r) / polynomial(BELOW_BOTTOM, r);
-    const double first = v * sqrt((odds * odds + 1e-200) / (square + 1e-200));
+    const double square = m_below * m_below * quotient(polynomial(BELOW_TOP, r), polynomial(BELOW_BOTTOM, r));
+    const double first = v * sqrt(quotient(odds * odds + 1e-200, square + 1e-200));
     // Next order in h: ln(price) falls by h^2 (1/2 - M3 / 6 M1), and changes by about 1 + a^2 per change of ln s.
     const double bent = 0.25 * first * first, h2 = bent > 1.0 ? 1.0 : bent;
-    const double below = first * (1.0 + h2 * (0.5 - 1.0 / (3.0 + square)) / (1.0 + square));
-    const double above = 2.0 * m * sqrt(polynomial(ABOVE_TOP, m) / polynomial(ABOVE_BOTTOM, m));
+    const double below = first * (1.0 + h2 * quotient(0.5 - quotient(1.0, 3.0 + square), 1.0 + square));
+    const double above = 2.0 * m * sqrt(quotient(polynomial(ABOVE_TOP, m), polynomial(ABOVE_BOTTOM, m)));
     return clamp(side > 0.0 ? below : above, distance, side);
 }
 
@@ -54,7 +54,7 @@ INLINE double householder(double newton, double w, double a, double s) {
     const double second = a * a - 0.25 * s * s, third = -3.0 * a * a - 0.25 * s * s;
     const double h2 = second - w, h3 = (second - w) * (second - 2.0 * w) + third;
     const double bottom = 1.0 + newton * (h2 + newton * h3 * (1.0 / 6.0));
-    const double full = newton * (1.0 + 0.5 * newton * h2) / bottom;
+    const double full = quotient(newton * (1.0 + 0.5 * newton * h2), bottom);
     const double taken = bottom > 0.2 ? full : newton;
     return taken < -0.6 ? -0.6 : (taken > 2.0 ? 2.0 : taken);
 }
@@ -66,22 +66,22 @@ struct Step {
 
 // Where to go from s; `logarithm` is that of the target.
 INLINE Step step(double distance, double side, double logarithm, double s) {
-    const double inverse = 1.0 / s, a = distance * inverse, h = 0.5 * s, z = a - h;
+    const double inverse = quotient(1.0, s), a = distance * inverse, h = 0.5 * s, z = a - h;
     const MillsPair pair = mills_pair(side * z, a + h, side > 0.0 ? s : 2.0 * a);
     const double value = pair.difference + (side > 0.0 ? 0.0 : 2.0 * pair.second);
     const double residual = (log_normal(value) - 0.5 * z * z) - logarithm;
     const double share = side * value * inverse;  // 1 / share: s times the objective's derivative
-    return {householder(-residual * share, 1.0 / share, a, s), residual};
+    return {householder(-residual * share, quotient(1.0, share), a, s), residual};
 }
 
 // What is to be added to s: the last step, from the price itself.
 INLINE double last_step(Sum distance, double side, Sum target, double s) {
     const Bell bell = bell_at(distance, {s, 0.0});
     const Sum line = lines_of(bell, side > 0.0).difference, reached = times(bell.value, line);
-    const double off = ((reached.value - target.value) + (reached.lost - target.lost)) / target.value;
+    const double off = quotient((reached.value - target.value) + (reached.lost - target.lost), target.value);
     const double residual = off * (1.0 - off * (0.5 - off * (1.0 / 3.0 - off * (0.25 - off * 0.2))));
     const double share = side * line.value * bell.inverse;
-    return s * householder(-residual * share, 1.0 / share, bell.a, s);
+    return s * householder(-residual * share, quotient(1.0, share), bell.a, s);
 }
 
 // (s + more) / sqrt(years), rounded once.
@@ -108,8 +108,8 @@ INLINE Sought sought(double sign, double spot, double strike, double years, doub
     const double intrinsic = sign * made.excess.value, inside = intrinsic > 0.0 ? -sign : 0.0;
     const Sum part = settled(plus({price, 0.0}, {inside * made.excess.value, inside * made.excess.lost}));
     const Sum rest = settled(plus(bound, {-price, 0.0}));
-    const double share = part.value / low.value, gap = rest.value / low.value;
-    const double unit = intrinsic > 0.0 ? price / low.value : 0.0, least = NOTHING * unit;
+    const double share = quotient(part.value, low.value), gap = quotient(rest.value, low.value);
+    const double unit = intrinsic > 0.0 ? quotient(price, low.value) : 0.0, least = NOTHING * unit;
     const double option = is_option(sign, spot, strike, years, made);
     const bool good = option * truth(years > 0.0) * truth(price == price) > 0.0;
     const double above = gap <= 0.0 ? ABOVE_BOUND : 0.0, outside = share < -SLACK * unit ? BELOW_INTRINSIC : above;
@@ -118,7 +118,7 @@ INLINE Sought sought(double sign, double spot, double strike, double years, doub
     // What cannot be solved is replaced by something that converges at once.
     const Sum whole = chosen(upper, rest, part), distance = distance_of(made);
     const double taken = solved ? (upper ? gap : share) : 0.25;
-    const double lost = (fma(-taken, low.value, whole.value) + fma(-taken, low.lost, whole.lost)) / low.value;
+    const double lost = quotient(fma(-taken, low.value, whole.value) + fma(-taken, low.lost, whole.lost), low.value);
     const Sum target = times({SQRT_2_PI, SQRT_2_PI_LOST}, {taken, solved ? lost : 0.0});
     return {chosen(solved, distance, {0.0, 0.0}), target, upper ? -1.0 : 1.0, fault, zero};
 }
