@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
+from benchmarks.datatypes import table as datatypes
 from benchmarks.examples import newest
 from benchmarks.ledger import RESULTS, Ledger
 from benchmarks.option_pricing import table as option_pricing
@@ -261,6 +262,7 @@ def model_calls(records: list[Record]) -> list[str]:
 SECTIONS: dict[str, tuple[str, Callable[[list[Record]], list[str]]]] = {
     "aa": ("Eager against itself", same_against_itself),
     "corpus": ("Honest and hostile kernels", corpus),
+    "datatypes": ("MPI datatypes beside MPI libraries", datatypes),
     "examples": ("Example problems", speedups),
     "guarded_call": ("Call of a part with a kernel", guarded_call),
     "hostile": ("Many hostile kernels in a row", hostile),

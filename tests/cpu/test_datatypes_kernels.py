@@ -15,8 +15,8 @@ from kernelwright.core.errors import UsageError
 from kernelwright.workloads.datatypes import Packer, reference
 from kernelwright.workloads.datatypes.canonical import canonicalize
 from kernelwright.workloads.datatypes.kernels import pack_kernel, unpack_kernel
-from kernelwright.workloads.datatypes.native import MOST_LEVELS, table_of
 from kernelwright.workloads.datatypes.overlap import disjoint
+from kernelwright.workloads.datatypes.table import MOST_LEVELS, table_of
 from kernelwright.workloads.datatypes.tree import Block, Node, Repeat, Sequence, Shift
 
 GUARD = 80

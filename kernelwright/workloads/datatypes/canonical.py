@@ -41,11 +41,6 @@ class Canonical:
     """Of each block, in bytes."""
 
     @property
-    def block_size(self) -> int:
-        """Bytes of each block, 0 where they differ."""
-        return int(self.sizes[0]) if len(self.sizes) and (self.sizes == self.sizes[0]).all() else 0
-
-    @property
     def size(self) -> int:
         """Packed bytes of one element."""
         size: int = sum(self.sizes.tolist())

@@ -1,7 +1,7 @@
 """The kernels, built once and called with little ado.
 
 Each thread has a `Frame` for each kernel: the argument list that its shim reads. A form comes in as a table
-(`table_of`), which is made once for each packer.
+(`table.py`), which is made once for each packer.
 
 Not covered: calls with several threads in a child that was forked after such a call (GNU OpenMP does not
 survive that; use spawn).
@@ -15,22 +15,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal
 
-import numpy as np
-
-from kernelwright.core.errors import EnvironmentFault, UsageError
+from kernelwright.core.errors import EnvironmentFault
 from kernelwright.core.target import Target
 from kernelwright.execute.launcher import HostModule
 from kernelwright.languages import build
-from kernelwright.workloads.datatypes.canonical import Canonical
-from kernelwright.workloads.datatypes.expand import expanded
 from kernelwright.workloads.datatypes.kernels import pack_kernel, race_kernel, unpack_kernel
-from kernelwright.workloads.datatypes.tree import Block, Blocks, Indexed, Integers, integers
 
 Name = Literal["pack", "unpack", "race"]
 KERNELS = {"pack": pack_kernel, "unpack": unpack_kernel, "race": race_kernel}
-LEAST_PART, MOST_PARTS = 4, 4
-MOST_LEVELS = 31
-"""One less than in `move.h`, where the elements of a call are a level too."""
 
 
 class Frame:
@@ -73,33 +65,6 @@ def unpack_frame() -> Frame:
     if _frames.unpack is None:
         _frames.unpack = Frame(entry("unpack"), 5)
     return _frames.unpack
-
-
-def table_of(form: Canonical, extent: int) -> Integers:
-    """The form as the kernels read it (`move.h`). UsageError for more levels than they count."""
-    if len(form.levels) > MOST_LEVELS:
-        raise UsageError(
-            f"the datatype repeats on {len(form.levels)} levels, and at most {MOST_LEVELS} are served; "
-            "build it with fewer steps"
-        )
-    blocks = evened(form.offsets, form.sizes)
-    size = int(blocks.sizes[0]) if len(blocks.sizes) and (blocks.sizes == blocks.sizes[0]).all() else 0
-    head = [len(form.levels), len(blocks.offsets), size, extent, sum(form.sizes.tolist())]
-    levels = [number for level in form.levels for number in level]
-    return np.concatenate([integers(head), integers(levels), blocks.offsets, blocks.sizes])
-
-
-def evened(offsets: Integers, sizes: Integers) -> Blocks:
-    """The same bytes in blocks of one size, where that makes at most MOST_PARTS of a block.
-
-    Code for one size is several times as fast as code that asks for the size of each block, as it cannot
-    mispredict. Blocks below LEAST_PART stay as they are.
-    """
-    part = int(np.gcd.reduce(sizes)) if len(sizes) > 1 else 0
-    if part < LEAST_PART or (sizes == part).all() or int(sizes.sum()) > MOST_PARTS * part * len(sizes):
-        return Blocks(offsets, sizes)
-    counts = sizes // part
-    return expanded(Indexed(offsets, counts, part, Block(part)))
 
 
 @lru_cache

@@ -21,8 +21,9 @@ from kernelwright.core.errors import UsageError, first_line
 from kernelwright.workloads.datatypes.canonical import Canonical, canonicalize
 from kernelwright.workloads.datatypes.decode import decode
 from kernelwright.workloads.datatypes.memory import span_of
-from kernelwright.workloads.datatypes.native import Frame, entry, pack_frame, table_of, unpack_frame
+from kernelwright.workloads.datatypes.native import Frame, entry, pack_frame, unpack_frame
 from kernelwright.workloads.datatypes.overlap import disjoint
+from kernelwright.workloads.datatypes.table import table_of
 
 MOST = 2**62
 """Bytes, and elements, beyond which a call is refused without looking at its buffers."""

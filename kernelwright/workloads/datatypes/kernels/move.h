@@ -21,7 +21,7 @@ struct Level {
     Int count, stride;
 };
 
-constexpr int HEAD = 5, MOST_LEVELS = 32;  // native.py has the same numbers
+constexpr int HEAD = 5, MOST_LEVELS = 32;  // table.py has the same numbers
 constexpr Int SHARED = 1 << 20;            // bytes from which threads share the work
 constexpr Int FAR = 1024, LINE = 64;       // bytes: between blocks that are fetched alone; of a line of the cache
 
