@@ -14,9 +14,9 @@ class Model(nn.Module):
         return torch.logsumexp(y, dim=1, keepdim=True)
 
 
-batch = 2048
-features = 512
-hidden = 768
+batch = 512
+features = 256
+hidden = 512
 
 
 def get_inputs():
