@@ -19,10 +19,15 @@ import argparse
 import json
 from collections import Counter
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from kernelwright.workloads.datatypes import Packer
+
+Bytes = npt.NDArray[np.uint8]
 GUARD = 64
 FINE = ("equal", "overlapping", "nothing", "MPI against itself")
 """Kinds of outcome in which nothing speaks against the pack."""
@@ -31,42 +36,58 @@ TOLD = 20
 
 def check(mpi_type: Any, random: Random) -> tuple[str, str]:
     """What became of one type: a kind (of FINE, or what differs), and what it was."""
-    from kernelwright.core.errors import UsageError
     from kernelwright.workloads import datatypes
-    from kernelwright.workloads.datatypes import calls
 
     packer = datatypes.compile(mpi_type)
-    shown = repr(packer)
-    if packer.size != mpi_type.Get_size() or (packer.lb, packer.extent) != mpi_type.Get_extent():
-        return "size or extent", f"{shown}: MPI says {mpi_type.Get_size()} bytes"
-    (first, last), (low, high) = packer.canonical.span(), _true_bounds(mpi_type)
-    if packer.size and not low <= first <= last <= high:
-        return "true bounds", f"{shown}: MPI says {low} to {high}"
-    if not packer.size:  # MPICH 5.0 divides by zero when it packs nothing
-        return ("nothing", shown) if not len(packer.canonical.offsets) else ("size or extent", shown)
     count = random.choice((1, 1, 2, 3))
     memory, origin = room_for(mpi_type, count, random)
-    first = memory.ctypes.data + origin
-    theirs = calls.pack(first, count, mpi_type, packer.size * count)
+    found = _bounds(packer, mpi_type) or _packing(packer, mpi_type, count, memory, origin)
+    kind, more = found or _unpacking(packer, mpi_type, count, memory, origin)
+    return kind, f"{packer!r} x {count}: {more}"
+
+
+def _bounds(packer: Packer, mpi_type: Any) -> tuple[str, str] | None:
+    """What differs in size and bounds; None where nothing does, and there are bytes to pack."""
+    if packer.size != mpi_type.Get_size() or (packer.lb, packer.extent) != mpi_type.Get_extent():
+        return "size or extent", f"MPI says {mpi_type.Get_size()} bytes, {mpi_type.Get_extent()}"
+    if not packer.size:  # MPICH 5.0 divides by zero when it packs nothing
+        return "size or extent" if len(packer.canonical.offsets) else "nothing", ""
+    (first, last), (low, high) = packer.canonical.span(), _true_bounds(mpi_type)
+    return None if low <= first <= last <= high else ("true bounds", f"MPI says {low} to {high}")
+
+
+def _packing(packer: Packer, mpi_type: Any, count: int, memory: Bytes, origin: int) -> tuple[str, str] | None:
+    """What differs in packed bytes; None where nothing does."""
+    from kernelwright.workloads.datatypes import calls
+
+    address = memory.ctypes.data + origin
+    theirs = calls.pack(address, count, mpi_type, packer.size * count)
     ours = packer.pack(memory, count, origin=origin).tobytes()
-    if ours != theirs:
-        alone = [calls.pack(first + k * packer.extent, 1, mpi_type, packer.size) for k in range(count)]
-        if theirs != b"".join(alone) == ours:
-            return "MPI against itself", shown
-        return "packed bytes", f"{shown} x {count}: {_where(ours, theirs)}"
+    if ours == theirs:
+        return None
+    alone = [calls.pack(address + k * packer.extent, 1, mpi_type, packer.size) for k in range(count)]
+    return "MPI against itself" if ours == b"".join(alone) else "packed bytes", _where(ours, theirs)
+
+
+def _unpacking(packer: Packer, mpi_type: Any, count: int, memory: Bytes, origin: int) -> tuple[str, str]:
+    """Whether memory is left as MPI leaves it."""
+    from kernelwright.core.errors import UsageError
+    from kernelwright.workloads.datatypes import calls
+
+    packed = packer.pack(memory, count, origin=origin)
     left, expected = np.full_like(memory, 0xA5), np.full_like(memory, 0xA5)
     try:
-        packer.unpack(ours, left, count, origin=origin)
+        packer.unpack(packed, left, count, origin=origin)
     except UsageError as refusal:
         overlapping = "overlap" in str(refusal) and _overlaps(mpi_type, count)
-        return ("overlapping" if overlapping else "refused"), f"{shown} x {count}: {refusal}"
-    calls.unpack(theirs, expected.ctypes.data + origin, count, mpi_type)
-    if not np.array_equal(left, expected):
-        return "unpacked memory", f"{shown} x {count}: {_where(left.tobytes(), expected.tobytes())}"
-    return "equal", shown
+        return "overlapping" if overlapping else "refused", str(refusal)
+    calls.unpack(packed.tobytes(), expected.ctypes.data + origin, count, mpi_type)
+    if np.array_equal(left, expected):
+        return "equal", ""
+    return "unpacked memory", _where(left.tobytes(), expected.tobytes())
 
 
-def room_for(mpi_type: Any, count: int, random: Random) -> tuple[np.ndarray[Any, Any], int]:
+def room_for(mpi_type: Any, count: int, random: Random) -> tuple[Bytes, int]:
     """Random bytes for `count` elements with guards around them, and where in them the first one's 0 lies."""
     low, high = _true_bounds(mpi_type)
     steps = (count - 1) * mpi_type.Get_extent()[1]
