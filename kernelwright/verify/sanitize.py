@@ -1,11 +1,11 @@
-"""Gate `sanitize`: a C++ kernel touches only its own memory, and does nothing undefined (`paranoid`).
+"""Gate `sanitize`: a sealed kernel touches only its own memory, and does nothing undefined (`paranoid`).
 
-The kernel is compiled once more with g++'s address and undefined-behaviour sanitizers and run, on inputs
+A C++ kernel is compiled once more with g++'s address and undefined-behaviour sanitizers and run, on inputs
 whose memory ends where their last element does, in a process of its own. A read of one element too many
-changes no answer and passes every other gate.
+changes no answer and passes every other gate. Device code runs under compute-sanitizer (`sanitize_cuda`).
 
 A trivial kernel goes first: where that does not run, the machine is at fault and the gate is skipped. Not
-covered: uninitialized reads (the numeric gates poison), races between threads, device code.
+covered: of C++ uninitialized reads (the numeric gates poison) and races between threads; open kernels.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from kernelwright.languages.cpp import compiler
 from kernelwright.sandbox import Limits, Worker, WorkerDied, WorkerFailure
 from kernelwright.verify.base import Case, Rejected, When, passed, skipped
 from kernelwright.verify.narrow import narrowings
+from kernelwright.verify.sanitize_cuda import look, tools_that_run
 
 OPTIONS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1")
 LIBRARIES = ("libasan.so", "libubsan.so")
@@ -63,8 +64,10 @@ class SanitizeGate:
             return skipped(
                 self, "reads out of bounds and undefined behaviour are looked for at level paranoid"
             )
-        if case.kernel.language != "cpp":
-            return skipped(self, f"no sanitizers are used for {case.kernel.language} kernels yet")
+        if case.kernel.trust == "open":
+            return skipped(self, "no sanitizers are used for open kernels, which bring their own host code")
+        if case.target.name == "cuda":
+            return self._on_device(case)
         libraries = _libraries()
         if libraries is None:
             return skipped(self, f"{compiler()[0]} has no {' and '.join(LIBRARIES)}; install them")
@@ -72,6 +75,17 @@ class SanitizeGate:
         if why:
             return skipped(self, f"the sanitizers do not run here: {why}")
         return passed(self, points=_sanitized(case, libraries), draws=list(DRAWS))
+
+    def _on_device(self, case: Case) -> GateResult:
+        found = tools_that_run(case.target)
+        lacking = [f"{tool}: {why}" for tool, why in found.items() if why]
+        usable = [tool for tool, why in found.items() if not why]
+        if not usable or case.build is None:
+            return skipped(self, lacking[0] if lacking else "the kernel was not built")
+        points = _points(case.problem, case.kernel)
+        unfinished = look(usable, case.problem, case.kernel, case.build, points)
+        case.not_checked += [*lacking, *unfinished]
+        return passed(self, tools=usable, points=[point.name for point in points])
 
 
 def _lacking(target: Target, libraries: str) -> str:
