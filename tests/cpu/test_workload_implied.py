@@ -88,9 +88,9 @@ def test_round_trips_stay_within_two_units(draw: Any) -> None:
     assert beside["price"]["worst"] <= 2
 
 
-def test_total_volatilities_of_ten_orders_and_thirty_six_deviations() -> None:
+def test_total_volatilities_of_thirteen_orders_and_thirty_six_deviations() -> None:
     rng, count = np.random.default_rng(0), 100_000
-    s = 10 ** rng.uniform(-9, 1.6, count)
+    s = 10 ** rng.uniform(-12, 1.6, count)
     deviations = rng.uniform(-36, 36, count) * rng.choice([0, 1e-6, 1e-2, 0.3, 1], count)
     x, years = np.clip(s * deviations, -300, 300), 10 ** rng.uniform(-4, 1.5, count)
     contract = (np.where(x < 0, 1.0, -1.0), 1.0, np.exp(-x), years, 0.0)  # out of the money
@@ -182,3 +182,28 @@ def test_faulty_options_leave_the_others_alone() -> None:
     found = op.implied_volatility(prices, "c", 100.0, 100.0, 1.0, 0.0, on_error="ignore")
     assert list(np.flatnonzero(np.isnan(found))) == [5, 20_000, 29_999]
     assert len(set(found[~np.isnan(found)])) == 1
+
+
+@pytest.mark.parametrize("model", ["black", "black_scholes_merton"])
+def test_scales_and_times_that_nobody_trades(model: str) -> None:
+    """Money of sixty orders, times from a second to a century, rates of either sign."""
+    rng, count = np.random.default_rng(13), 60_000
+    spot, years = 10 ** rng.uniform(-30, 30, count), 10 ** rng.uniform(-7.5, 2, count)
+    rate = rng.normal(size=count) * 0.05
+    dividend = rng.normal(size=count) * 0.03 if model != "black" else 0.0
+    s = 10 ** rng.uniform(-7, 0.7, count)
+    forward = spot * np.exp((rate - dividend) * years if model != "black" else 0.0)
+    strike = forward * np.exp(rng.uniform(-30, 30, count) * s)
+    contract = (np.where(strike > forward, 1.0, -1.0), spot, strike, years, rate)  # out of the money
+    value = op.price(*contract, s / np.sqrt(years), dividend, model=model)
+    kept = value > 1e-250
+    found = op.implied_volatility(
+        np.where(kept, value, np.minimum(spot, strike) * np.exp(-np.abs(rate) * years) / 4), *contract,
+        dividend, model=model, on_error="ignore",
+    )  # fmt: skip
+    again = op.price(*contract, np.where(np.isnan(found), 0.2, found), dividend, model=model)
+    answered = kept & ~np.isnan(found)
+    vega = op.vega(*contract, s / np.sqrt(years), dividend, model=model)
+    unit = np.spacing(value) + vega * np.spacing(np.where(answered, found, 1.0)) / 2
+    assert np.mean(answered) > 0.7
+    assert np.max((np.abs(again - value) / unit)[answered]) <= 2

@@ -18,7 +18,7 @@ constexpr double REACH = 0.7;       // how far z1 may go to the wrong side of 0;
 constexpr double LEAST_SHARE = 1e-300;
 constexpr double SQRT_2_PI = 0x1.40d931ff62706p1, SQRT_2_PI_LOST = -0x1.a6a0d6f814637p-53;
 constexpr double SLACK = 0x1p-51;   // a price this much below a positive intrinsic value is rounding, not a fault
-constexpr double NOTHING = 0x1p-54; // time value of so small a part of the price is rounding, not value
+constexpr double NOTHING = 0x1p-54; // so small a part of the price, time value or distance to the bound, is rounding
 
 // a^2 of the small-s limit by m = ln(1 + |x| / v), v the volatility at the money: r^4 over a polynomial, r = sqrt m.
 // Least squares on 1e-3 <= a <= 38; largest error 0.4 %.
@@ -41,7 +41,9 @@ INLINE double guess(double distance, double side, double target) {
     const double m_below = odds < 1e-4 ? odds : log_normal(1.0 + odds), m_above = log_normal(tail);
     const double r = sqrt(m_below), m = m_above > 0.0 ? m_above : 0.0;
     const double square = m_below * m_below * quotient(polynomial(BELOW_TOP, r), polynomial(BELOW_BOTTOM, r));
-    const double first = v * sqrt(quotient(odds * odds + 1e-200, square + 1e-200));
+    // v sqrt(odds^2 / square), where odds^2 neither vanishes nor overflows.
+    const bool wide = odds < 1.0;
+    const double first = (wide ? v : distance) * sqrt(quotient(wide ? odds * odds + 1e-200 : 1.0, square + 1e-200));
     // Next order in h: ln(price) falls by h^2 (1/2 - M3 / 6 M1), and changes by about 1 + a^2 per change of ln s.
     const double bent = 0.25 * first * first, h2 = bent > 1.0 ? 1.0 : bent;
     const double below = first * (1.0 + h2 * quotient(0.5 - quotient(1.0, 3.0 + square), 1.0 + square));
@@ -112,7 +114,7 @@ INLINE Sought sought(double sign, double spot, double strike, double years, doub
     const double unit = intrinsic > 0.0 ? quotient(price, low.value) : 0.0, least = NOTHING * unit;
     const double option = is_option(sign, spot, strike, years, made);
     const bool good = option * truth(years > 0.0) * truth(price == price) > 0.0;
-    const double above = gap <= 0.0 ? ABOVE_BOUND : 0.0, outside = share < -SLACK * unit ? BELOW_INTRINSIC : above;
+    const double above = rest.value <= NOTHING * price ? ABOVE_BOUND : 0.0, outside = share < -SLACK * unit ? BELOW_INTRINSIC : above;
     const double fault = good ? outside : INVALID, zero = truth(share < (least > LEAST_SHARE ? least : LEAST_SHARE));
     const bool solved = fault + zero == 0.0, upper = share > gap;
     // What cannot be solved is replaced by something that converges at once.
