@@ -3,10 +3,10 @@
     python -m kernelwright.workloads.datatypes.beside                  the grid
     python -m kernelwright.workloads.datatypes.beside --grid short     some points of it
 
-Two comparisons. *Calls*: the kernel and MPI_Pack (MPI_Unpack) called from one loop of compiled code, in
-turns. *Python*: `Packer.pack`, or a call that is bound, and mpi4py's `Datatype.Pack`, as a program in
-Python calls them. One thread. Ratios are MPI's time over ours, of paired rounds. Run it under one MPI, as
-`mpis` does.
+Two comparisons. *Calls*: the kernel and MPI_Pack (MPI_Unpack) called from a loop of compiled code, in turns.
+*Python*: `Packer.pack`, or a call that is bound, and mpi4py's `Datatype.Pack`, as a program in Python calls
+them. One thread, and its processor time: what other programs take of the processor counts for neither.
+Ratios are MPI's time over ours, of paired rounds. Run it under one MPI, as `mpis` does.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from kernelwright.workloads.datatypes.grid import KINDS, Point, points
 from kernelwright.workloads.datatypes.native import Frame, address, entry
 
 ROUNDS = 15
-LEAST_US = 200.0
+LEAST_US = 100.0
 """A sample is at least this long: short calls are repeated."""
+Timed = Callable[[int], float]
+"""Microseconds of a call, of so many."""
 Samples = tuple[list[float], list[float]]
 """Ours and MPI's, microseconds of a call."""
 
@@ -54,49 +56,49 @@ class Race:
 
         from kernelwright.workloads.datatypes import calls
 
-        unpacks = direction == "unpack"
-        frame = Frame(entry(direction), 5)
-        memory, packed = self.memory.ctypes.data, self.packed.ctypes.data
-        frame.cells[:] = [memory, packed, self.packer.table_address, 1, 1]
-        race, ns = Frame(entry("race"), 12), np.zeros(2, np.int64)
-        function = calls.address("MPI_Unpack" if unpacks else "MPI_Pack")
+        memory, packed, ns = self.memory.ctypes.data, self.packed.ctypes.data, np.zeros(1, np.int64)
+        own, race = Frame(entry(direction), 5), Frame(entry("race"), 11)
+        own.cells[:] = [memory, packed, self.packer.table_address, 1, 1]
+        way, name = (1, "MPI_Pack") if direction == "pack" else (2, "MPI_Unpack")
 
-        def once(repeats: int) -> tuple[float, float]:
-            race([
-                ns.ctypes.data, address(direction), frame.list, int(unpacks), function, memory, 1,
-                self.type.handle, packed, self.point.bytes, MPI.COMM_SELF.handle, repeats,
-            ])  # fmt: skip
-            return ns[0] / 1e3 / repeats, ns[1] / 1e3 / repeats
+        def timed(way: int, function: int) -> Timed:
+            def once(repeats: int) -> float:
+                race([
+                    ns.ctypes.data, way, function, own.list, memory, 1, self.type.handle, packed,
+                    self.point.bytes, MPI.COMM_SELF.handle, repeats,
+                ])  # fmt: skip
+                return float(ns[0]) / 1e3 / repeats
 
-        once(3)
-        return _rounds(once)
+            return once
+
+        return _rounds(timed(0, address(direction)), timed(way, calls.address(name)))
 
     def python(self, bound: bool) -> Samples:
         """As a program in Python packs: by `pack`, or by what `bind` returned."""
         from mpi4py import MPI
 
         settled = self.packer.bind(self.memory, 1, self.packed)
-
-        def once(repeats: int) -> tuple[float, float]:
-            return (
-                _timed(settled if bound else lambda: self.packer.pack(self.memory, 1, self.packed), repeats),
-                _timed(lambda: self.type.Pack(self.memory, self.packed, 0, MPI.COMM_SELF), repeats),
-            )
-
-        return _rounds(once)
+        return _rounds(
+            _timed(settled if bound else lambda: self.packer.pack(self.memory, 1, self.packed)),
+            _timed(lambda: self.type.Pack(self.memory, self.packed, 0, MPI.COMM_SELF)),
+        )
 
 
-def _rounds(once: Callable[[int], tuple[float, float]]) -> Samples:
-    repeats = max(1, int(LEAST_US / max(min(once(1)), 0.01)))
-    pairs = [once(repeats) for _ in range(ROUNDS)]
-    return [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
+def _rounds(ours: Timed, theirs: Timed) -> Samples:
+    """In turns, each called as often as makes LEAST_US."""
+    repeats = [max(1, int(LEAST_US / max(min(once(3), once(3)), 0.01))) for once in (ours, theirs)]
+    pairs = [(ours(repeats[0]), theirs(repeats[1])) for _ in range(ROUNDS)]
+    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
-def _timed(call: Callable[[], Any], repeats: int) -> float:
-    begun = time.perf_counter_ns()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter_ns() - begun) / 1e3 / repeats
+def _timed(call: Callable[[], Any]) -> Timed:
+    def once(repeats: int) -> float:
+        begun = time.thread_time_ns()
+        for _ in range(repeats):
+            call()
+        return (time.thread_time_ns() - begun) / 1e3 / repeats
+
+    return once
 
 
 def _compared(samples: Samples) -> dict[str, Any]:

@@ -26,10 +26,9 @@ def unpack_kernel() -> Kernel:
 
 
 def race_kernel() -> Kernel:
-    """Times a kernel and an MPI's function in one loop, for the benchmark."""
+    """Calls a kernel, or an MPI's function, in a loop with a clock around it, for the benchmark."""
     names = (
-        "shim", "arguments", "unpacks", "function", "memory", "count", "datatype", "packed", "bytes", "comm",
-        "calls",
+        "way", "function", "arguments", "memory", "count", "datatype", "packed", "bytes", "comm", "calls",
     )  # fmt: skip
     return Kernel(
         name="datatypes.race",
@@ -37,7 +36,7 @@ def race_kernel() -> Kernel:
         language="cpp",
         sources=(_source("race.cpp"),),
         plan=Plan(
-            buffers=(Buffer(name="ns", role="output", dtype="int64", shape=(2,)),),
+            buffers=(Buffer(name="ns", role="output", dtype="int64", shape=(1,)),),
             run=(Call(entry="race", args=(BufferArg(buffer="ns"), *(IntArg(value=name) for name in names))),),
         ),
         proposer=Proposer(name="by hand"),
