@@ -1,12 +1,13 @@
 """How long a verdict takes on a GPU, and how many there are in a minute.
 
-    python -m benchmarks.verdicts --described DIR [--root CLONE] [--only 1:40 1:88] [--kernels 60]
+    python -m benchmarks.verdicts --described DIR [--root CLONE] [--only 1:40 1:88] [--kernels 60] [--full]
 
 Template kernels with choices drawn at random are judged at `quick` on one bench, beside one compiled
 baseline, as in a search: built ahead by as many threads as there are cores while others are judged.
 Between them come wrong ones: kernels whose output is overwritten with zeros, and such as do not
-compile. With a clone of KernelBench, its own evaluation of one of these kernels, as a `load_inline`
-candidate, runs in the same session after ours. Appends to results/h200/verdicts.jsonl.
+compile. With `--full` the default kernel is then judged at `full`, on a bench of its own. With a clone
+of KernelBench, its own evaluation of one of these kernels, as a `load_inline` candidate, runs in the same
+session after ours. Appends to results/h200/verdicts.jsonl.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("--root", type=Path, help="clone of KernelBench")
     parser.add_argument("--only", nargs="*", default=["1:40", "1:88", "1:47"])
     parser.add_argument("--kernels", type=int, default=60)
+    parser.add_argument("--full", action="store_true", help="time a verdict at `full` of each problem too")
     parser.add_argument("--peers", type=int, default=1, help="problems that KernelBench evaluates too")
     options = parser.parse_args()
     ledger = Ledger(out_dir("h200") / "verdicts.jsonl")
@@ -61,6 +63,8 @@ def main() -> None:
     rows = {one: judged(problems[one], proposals[one], options.kernels) for one in problems}
     for one, row in rows.items():
         theirs = peers[one].finish() if one in peers else None
+        if options.full:
+            row["full_s"] = finally_judged(problems[one], proposals[one])
         if theirs and theirs.get("seconds") and "accepted" in row["seconds"]:
             row["ratio"] = median(theirs["seconds"]) / row["seconds"]["accepted"]["median"]
         ledger.append(
@@ -108,6 +112,15 @@ def judged(problem: Problem, proposals: Proposals, count: int) -> dict[str, Any]
         "baseline_us": _baseline_us(taken["accepted"]),
         "reasons": sorted({_reason(one) for kind in taken for one in taken[kind] if kind != "accepted"}),
     }
+
+
+def finally_judged(problem: Problem, proposals: Proposals) -> dict[str, float]:
+    """Seconds of one verdict at `full`, in all and by part: processes are started and draws made for it."""
+    kernel = proposals.kernel(proposals.space.default())
+    made = build(kernel, CUDA)
+    begun = time.perf_counter()
+    found = evaluate(problem, kernel, CUDA, "full", build=made, baselines=["eager", BASELINE])
+    return {"in_all": time.perf_counter() - begun, **found.seconds}
 
 
 def several(proposals: Proposals) -> Iterator[Kernel]:
