@@ -171,7 +171,8 @@ def implied_volatility(
     """The volatility at which an option is worth `price`, as precise as the price determines it.
 
     0 where the price is the intrinsic value to within rounding: its volatility is lost in it. No answer below
-    the intrinsic value, and at or above the bound (discounted forward of a call, discounted strike of a put).
+    the intrinsic value, and above the bound (discounted forward of a call, discounted strike of a put) or
+    within rounding of it.
     Time value below 1e-300 of the smaller of forward and strike counts as none.
     """
     return _implied((price, flag, underlying, strike, years, rate, dividend_yield), model, on_error)

@@ -164,6 +164,35 @@ def differences(sample: Sample) -> dict[str, float]:
     return {name: float(value) for name, value in made.items()}
 
 
+def higher_greeks_are_derivatives(library: Any, sample: Sample) -> Iterator[Finding]:
+    """Each Greek of second and third order is a difference of 50-digit Greeks."""
+    got, true = (
+        call(library, "second_order", sample),
+        reference.second_order(sample.contract, sample.volatility),
+    )
+    for name, size in _sizes(sample).items():
+        yield from _differs(name, sample, getattr(got, name), float(true[name]), condition(sample) * size)
+
+
+def _sizes(sample: Sample) -> dict[str, float]:
+    """How large the parts of each sum are: with |x| / s + s / 2 for d1 and for d2, which may cancel."""
+    contract, sigma = sample.contract, sample.volatility
+    first = {name: float(value) for name, value in reference.greeks(contract, sigma).items()}
+    black = contract.model == "black"
+    cost = contract.rate if black else contract.dividend_yield
+    s, half = sigma * float(np.sqrt(contract.years)), 0.5 / contract.years
+    d = abs(float(reference.market(contract).x)) / s + s / 2
+    turn = (0.0 if black else abs(contract.rate - cost) / s) + d * half
+    drift = abs(cost) + d * turn + half
+    gamma, vega = first["gamma"], first["vega"]
+    return {
+        "vanna": gamma * contract.underlying * s * d / sigma, "volga": vega * d * d / sigma,
+        "charm": abs(cost * first["delta"]) + gamma * contract.underlying * s * turn, "veta": vega * drift,
+        "speed": gamma / contract.underlying * (d / s + 1), "zomma": gamma * (d * d + 1) / sigma,
+        "color": gamma * drift, "ultima": vega / sigma**2 * (d**4 + 3 * d * d),
+    }  # fmt: skip
+
+
 def _of_parts(sample: Sample, name: str) -> float:
     """Theta is a sum whose parts may nearly cancel: it is as precise as they are. 0 for the others."""
     if name != "theta":
@@ -184,4 +213,5 @@ def _differs(law: str, sample: Sample, got: float, wanted: float, scale: float) 
 
 LAWS: tuple[Callable[[Any, Sample], Iterator[Finding]], ...] = (
     prices_agree, parity, within_bounds, grows_with_volatility, comes_back, greeks_are_derivatives,
+    higher_greeks_are_derivatives,
 )  # fmt: skip

@@ -16,7 +16,7 @@ RESULTS = (*FIRST, *SECOND)
 
 
 def wanted(names: Iterable[str]) -> int:
-    """The number with the bits of these names. KeyError, ValueError for others."""
+    """The number with the bits of these names. ValueError for others."""
     return sum(1 << number for number in sorted({RESULTS.index(name) for name in names}))
 
 
