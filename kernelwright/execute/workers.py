@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelwright.core.errors import EnvironmentFault, KernelwrightError
+from kernelwright.core.errors import EnvironmentFault, KernelwrightError, UsageError
 from kernelwright.core.kernel import Kernel
 from kernelwright.core.target import Target
 from kernelwright.execute.arena import Arena
@@ -202,7 +202,15 @@ class Workers:
         return worker.call(function, timeout_s=timeout_s, **parameters)
 
     def admits(self, kernel: Kernel) -> None:
-        """Give up the candidate's worker if another open kernel's Python has run there."""
+        """Give up the candidate's worker if another open kernel's Python has run there.
+
+        UsageError for a kernel that brings Python where candidates are not confined.
+        """
+        if kernel.trust == "open" and self.processes.together:
+            raise UsageError(
+                f"kernel '{kernel.name}' brings its own Python, and this bench is for sealed kernels; "
+                "open one with brings_python=True"
+            )
         self.lost = self.lost or self.opened not in (None, kernel.hash)
 
     def begin(self, kernel: Kernel) -> None:

@@ -13,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kernelwright.core.errors import EnvironmentFault
+from kernelwright.core.errors import EnvironmentFault, UsageError
+from kernelwright.core.kernel import Kernel, Proposer, Source
 from kernelwright.execute.packing import Packing
 from kernelwright.execute.post import Post
+from kernelwright.execute.processes import OnDevice
 from kernelwright.execute.replies import window_places
 from kernelwright.execute.reports import CandidateFailed
+from kernelwright.execute.workers import Workers
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.float64]
 
@@ -121,3 +124,14 @@ def test_a_place_is_a_handle_and_two_numbers() -> None:
     for wrong in (["AB" * 64, 0, 12], ["ab" * 63, 0, 12], ["ab" * 64, 0.5, 12], ["ab" * 64, 0]):
         with pytest.raises(CandidateFailed):
             window_places({"places": [wrong]})
+
+
+def test_a_process_that_is_not_confined_takes_no_kernel_that_brings_python() -> None:
+    workers = Workers.__new__(Workers)
+    workers.processes = OnDevice()
+    source = Source(path="kernel.py", text="class ModelNew: ...")
+    kernel = Kernel(
+        name="own", problem="0" * 32, language="python", sources=(source,), proposer=Proposer(name="test")
+    )
+    with pytest.raises(UsageError, match="brings_python=True"):
+        workers.admits(kernel)
