@@ -49,11 +49,15 @@ class Group:
 
 
 def choose(
-    parts: Sequence[Part], gbs: float, without: Mapping[str, str] | None = None
+    parts: Sequence[Part],
+    gbs: float,
+    without: Mapping[str, str] | None = None,
+    least_share: float = LEAST_SHARE,
 ) -> tuple[list[Group], dict[str, str]]:
     """Groups, the largest gain first, and why other parts that cost time are left, by name.
 
-    `gbs` is the rate of copying in GB/s. `without` are parts that cannot be taken, with the reason.
+    `gbs` is the rate of copying in GB/s. `without` are parts that cannot be taken, with the reason. Groups
+    that can give back less than `least_share` of the model's time are left.
     """
     whole = max((part.seconds for part in parts), default=0.0)
     left = dict(without or {})
@@ -65,8 +69,8 @@ def choose(
     own, gains = dict[str, float](), dict[str, float]()
     for same in kinds.values():  # equal parts are taken or left together, whatever the clock says of each
         most = sum(max(_own(part) - part.nbytes / (gbs * 1e9), 0.0) for part in same)
-        if most < LEAST_SHARE * whole:
-            left |= {part.name: f"less than {LEAST_SHARE:.0%} of the time is to be won" for part in same}
+        if most < least_share * whole:
+            left |= {part.name: f"less than {least_share:.0%} of the time is to be won" for part in same}
             continue
         own |= {part.name: sum(map(_own, same)) / len(same) for part in same}
         gains |= {part.name: most / len(same) for part in same}

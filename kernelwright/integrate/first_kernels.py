@@ -31,9 +31,12 @@ UNTRIED = ("not kept", 1.0)
 def first_kernels(
     model: nn.Module, batches: list[Any], *, target: str = "cpu", most: int = 3
 ) -> Installation:
-    """Guards in the sites of the `most` groups with the most to gain. UsageError as from `optimize_model`."""
+    """Guards in the sites of the `most` groups with the most to gain, however little that is.
+
+    UsageError as from `optimize_model`.
+    """
     given = batches_of(batches)
-    sites = Sites(model, given, survey(model, given), Target.parse(target))
+    sites = Sites(model, given, survey(model, given), Target.parse(target), least_share=0.0)
     installed, done, unfit = Installation(model), set[str](), dict[str, str]()
     while True:
         waiting, installed.left = sites.loaded(most - len(done), done)

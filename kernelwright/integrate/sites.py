@@ -26,7 +26,7 @@ from kernelwright.core.target import Target
 from kernelwright.execute.fit import fitted
 from kernelwright.execute.reports import KernelFault
 from kernelwright.integrate.batch import Batch
-from kernelwright.integrate.choose import Group, choose
+from kernelwright.integrate.choose import LEAST_SHARE, Group, choose
 from kernelwright.integrate.guard import Guard
 from kernelwright.integrate.survey import Part, arguments
 from kernelwright.integrate.trial_run import does_more
@@ -48,6 +48,8 @@ class Sites:
     batches: Sequence[Batch]
     parts: Sequence[Part]
     target: Target
+    least_share: float = LEAST_SHARE
+    """Of the model's time: what a group must be able to give back."""
     cannot: dict[str, str] = field(default_factory=dict)
     """Parts that cannot be sites, or gained nothing, with the reason."""
     _problems: dict[str, tuple[Problem, Proposals]] = field(default_factory=dict)
@@ -60,7 +62,7 @@ class Sites:
         """
         gbs = ceilings(self.target).copy_gbs
         while True:
-            groups, left = choose(self.parts, gbs, self.cannot)
+            groups, left = choose(self.parts, gbs, self.cannot, self.least_share)
             waiting = [group for group in groups if group.parts[0].name not in done]
             new = [group for group in waiting[:room] if group.parts[0].name not in self._problems]
             if not new:

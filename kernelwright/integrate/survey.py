@@ -15,7 +15,6 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 import torch
@@ -29,7 +28,7 @@ from kernelwright.integrate.batch import Batch
 from kernelwright.integrate.tensors import copied, tensors_in, wait_for_device
 
 PASSES = 3
-"""Timed passes over each batch, after one that is not timed; the median counts."""
+"""Timed passes over each batch, after one that is not timed; the shortest counts: others only add to it."""
 LIBRARY = (
     nn.Linear, nn.Bilinear, nn.Embedding, nn.EmbeddingBag, nn.MultiheadAttention, nn.RNNBase,
     nn.modules.conv._ConvNd,
@@ -126,8 +125,8 @@ class _Watch:
             taken.append(self._spent)
         for key in taken[0]:
             part = self.parts[key]
-            part.seconds += median(spent.get(key, (0.0, 0.0))[0] for spent in taken)
-            part.library_s += median(spent.get(key, (0.0, 0.0))[1] for spent in taken)
+            part.seconds += min(spent.get(key, (0.0, 0.0))[0] for spent in taken)
+            part.library_s += min(spent.get(key, (0.0, 0.0))[1] for spent in taken)
 
     def found(self, batches: int) -> list[Part]:
         """Parts that ran, per batch."""
