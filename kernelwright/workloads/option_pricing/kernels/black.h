@@ -71,7 +71,8 @@ struct Bell {
 // The bell curve at a - h for a = distance / s and h = s / 2, without the error that rounding them would bring into
 // the exponent.
 INLINE Bell bell_at(Sum distance, Sum s) {
-    const double inverse = quotient(1.0, s.value), a = distance.value * inverse, h = 0.5 * s.value, h_lost = 0.5 * s.lost;
+    const double inverse = quotient(1.0, s.value), a = distance.value * inverse;
+    const double h = 0.5 * s.value, h_lost = 0.5 * s.lost;
     const double a_lost = (fma(-a, s.value, distance.value) + fma(-a, s.lost, distance.lost)) * inverse;
     const Sum z1 = plus({a, a_lost}, {-h, -h_lost}), z2 = plus({a, a_lost}, {h, h_lost});
     const double square = z1.value * z1.value, square_lost = fma(z1.value, z1.value, -square);
@@ -81,6 +82,5 @@ INLINE Bell bell_at(Sum distance, Sum s) {
 // The two lines above without n(z1): R(z1) - R(z2) where z1 is `near`, R(-z1) + R(z2) elsewhere; and R(z2).
 INLINE MillsSums lines_of(const Bell &bell, bool near) {
     const MillsSums sums = mills_sums(chosen(near, bell.z1, negative(bell.z1)), bell.z2);
-    const Sum twice{2.0 * sums.second.value, 2.0 * sums.second.lost};
-    return {chosen(near, sums.difference, plus(sums.difference, twice)), sums.second};
+    return {chosen(near, sums.difference, plus(sums.difference, scaled(2.0, sums.second))), sums.second};
 }

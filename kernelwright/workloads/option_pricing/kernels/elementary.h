@@ -51,6 +51,9 @@ INLINE Sum chosen(bool first, Sum a, Sum b) {
     return {first ? a.value : b.value, first ? a.lost : b.lost};
 }
 
+// By a power of two, with either sign, or 0: without loss.
+INLINE Sum scaled(double by, Sum a) { return {by * a.value, by * a.lost}; }
+
 // a + b without loss (Knuth, The Art of Computer Programming 2, 4.2.2).
 INLINE Sum sum_of(double a, double b) {
     const double value = a + b, part = value - a;

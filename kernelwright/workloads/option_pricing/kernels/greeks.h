@@ -65,7 +65,7 @@ template <int LEVEL> INLINE Values values_of(const Option &o, bool black, const 
     const Sum weight = times(low, density), part = times(weight, lines.difference);
     const Sum otm = chosen(near, part, plus(low, negative(part)));
     const double held = wide < LEAST_S ? 0.0 : 1.0, inside = o.sign * made.excess.value > 0.0 ? o.sign : 0.0;
-    const Sum price = plus({inside * made.excess.value, inside * made.excess.lost}, {held * otm.value, held * otm.lost});
+    const Sum price = plus(scaled(inside, made.excess), scaled(held, otm));
     Values out{};
     out.price = price.value + price.lost;
     if constexpr (LEVEL > 0) {

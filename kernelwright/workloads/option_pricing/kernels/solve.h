@@ -108,13 +108,14 @@ INLINE Sought sought(double sign, double spot, double strike, double years, doub
     const Sides made = sides_of(spot, strike, years, rate, dividend, black);
     const Sum low = low_of(made), bound = chosen(sign > 0.0, made.asset, made.cash);
     const double intrinsic = sign * made.excess.value, inside = intrinsic > 0.0 ? -sign : 0.0;
-    const Sum part = settled(plus({price, 0.0}, {inside * made.excess.value, inside * made.excess.lost}));
+    const Sum part = settled(plus({price, 0.0}, scaled(inside, made.excess)));
     const Sum rest = settled(plus(bound, {-price, 0.0}));
     const double share = quotient(part.value, low.value), gap = quotient(rest.value, low.value);
     const double unit = intrinsic > 0.0 ? quotient(price, low.value) : 0.0, least = NOTHING * unit;
     const double option = is_option(sign, spot, strike, years, made);
     const bool good = option * truth(years > 0.0) * truth(price == price) > 0.0;
-    const double above = rest.value <= NOTHING * price ? ABOVE_BOUND : 0.0, outside = share < -SLACK * unit ? BELOW_INTRINSIC : above;
+    const double above = rest.value <= NOTHING * price ? ABOVE_BOUND : 0.0;
+    const double outside = share < -SLACK * unit ? BELOW_INTRINSIC : above;
     const double fault = good ? outside : INVALID, zero = truth(share < (least > LEAST_SHARE ? least : LEAST_SHARE));
     const bool solved = fault + zero == 0.0, upper = share > gap;
     // What cannot be solved is replaced by something that converges at once.
