@@ -37,12 +37,18 @@ class Cost:
 
 def cost(captured: Captured) -> Cost:
     """Count bytes and operations of a captured graph, from shapes alone."""
+    flops, fused_bytes = work(captured)
     return Cost(
         bytes_as_written=sum(_moved(node) for node in _operations(captured.original)),
-        flops=sum(_flops(node) for node in captured.nodes),
+        flops=flops,
         compulsory_bytes=_compulsory(captured),
-        fused_bytes=_fused(captured),
+        fused_bytes=fused_bytes,
     )
+
+
+def work(captured: Captured) -> tuple[int, int]:
+    """`flops` and `fused_bytes` of the cost."""
+    return sum(_flops(node) for node in captured.nodes), _fused(captured)
 
 
 def needed(captured: Captured) -> dict[fx.Node, float]:

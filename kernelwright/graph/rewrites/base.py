@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -29,11 +30,14 @@ FLOATS = (torch.float32, torch.float64)
 class Draft:
     """A graph under change; its nodes carry the same `meta` as those of the capture."""
 
-    def __init__(self, captured: Captured) -> None:
+    def __init__(self, captured: Captured, root: fx.GraphModule | None = None) -> None:
+        """`root` holds what the graph names, where `captured` is an outline."""
         self._of = captured
+        self._root = captured.graph_module if root is None else root
         self.graph = fx.Graph()
         copies: dict[fx.Node, fx.Node] = {}
-        self.graph.output(self.graph.graph_copy(captured.graph_module.graph, copies))
+        self._last = self.graph.output(self.graph.graph_copy(captured.graph_module.graph, copies))
+        self._returned = captured.graph_module.graph.output_node().args
         self._held = {
             copies[node]: captured.placeholders[node.name]
             for node in captured.graph_module.graph.nodes
@@ -127,14 +131,23 @@ class Draft:
             waiting += fresh
         return True
 
+    def copy(self) -> Draft:
+        """Another draft of the graph as it is now."""
+        return Draft(self.outline(), self._root)
+
+    def outline(self) -> Captured:
+        """The graph as it is now, in place of the captured one, to be looked at or copied; it cannot run."""
+        return self._put(SimpleNamespace(graph=self.graph))
+
     def captured(self) -> Captured:
-        """The graph as it is now, in place of the captured one; its `original` stays."""
-        was = next(node for node in self._of.graph_module.graph.nodes if node.op == "output")
-        now = next(node for node in self.graph.nodes if node.op == "output")
-        moved = dict(zip(_leaves(was.args), _leaves(now.args), strict=True))
+        """The same, able to run; its `original` is still the problem's."""
+        return self._put(fx.GraphModule(self._root, self.graph))
+
+    def _put(self, module: Any) -> Captured:
+        moved = dict(zip(_leaves(self._returned), _leaves(self._last.args), strict=True))
         return replace(
             self._of,
-            graph_module=fx.GraphModule(self._of.graph_module, self.graph),
+            graph_module=module,
             placeholders={node.name: held for node, held in self._held.items()},  # a copy may rename nodes
             outputs=tuple(
                 moved.get(value, value) if _is_node(value) else value for value in self._of.outputs

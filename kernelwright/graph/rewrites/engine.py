@@ -2,8 +2,9 @@
 
 Two kinds of rules. What is *simpler* is applied wherever it matches, until nothing does: it never costs
 more. What is *moved* across a product may cost more or less, by sizes and by what stands around: for each
-product the graph is rewritten as far as it goes, and kept if the reporting floor of the whole graph falls
-(where it is the same, if work does). `docs/design/rewrites.md` says why not equality saturation.
+product (for all that are alike) the graph is rewritten as far as it goes, and kept if the reporting floor of
+the whole graph falls (where it is the same, if work does). `docs/design/rewrites.md` says why not equality
+saturation.
 
 Not covered: rules that need values (what an input merely happens to be), graphs that draw random numbers,
 and moves that pay only together with one at another product.
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from torch import fx
 
 from kernelwright.graph.capture import Captured
-from kernelwright.graph.cost import cost
+from kernelwright.graph.cost import work
 from kernelwright.graph.rewrites import MOVED, SIMPLER
 from kernelwright.graph.rewrites.base import Draft, Rule
 from kernelwright.graph.rewrites.products import is_product
@@ -27,6 +28,9 @@ from kernelwright.graph.views import view_name
 FLOPS_PER_BYTE = 10.0
 """Operations that take as long as one byte from memory, in order of magnitude: 51 TFLOP/s at 4.25 TB/s on
 an H200 in float32, 7 to 20 on a CPU. It orders forms; the clock decides."""
+
+_SEEN = 16
+"""How far it is looked behind a product to tell whether two are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +72,50 @@ def rewritten(captured: Captured, products: frozenset[str] | None = None) -> Rew
         return Rewritten(captured, (), frozenset(), before, before)
     draft = Draft(captured)
     applied = settled(draft, SIMPLER, draft.operations())
-    best, kept = draft.captured() if applied else captured, set()
-    for name in [node.name for node in draft.operations() if is_product(node)]:
-        if (products is not None and name not in products) or not _matches(draft, name):
+    chosen = _worth_moving(draft.copy()) if products is None else products
+    for name in [node.name for node in draft.operations() if node.name in chosen]:
+        applied += _across(draft, name)
+    final = draft.captured() if applied else captured
+    return Rewritten(final, tuple(dict.fromkeys(applied)), chosen, before, price(final))
+
+
+def _worth_moving(draft: Draft) -> frozenset[str]:
+    """Products across which moving lowers the floor of the graph, or else its work; uses the draft up."""
+    least, chosen = price(draft.outline()), set()
+    for alike in _alike(draft):
+        names = [name for name in alike if _matches(draft, name)]
+        if not names:
             continue
-        trial = Draft(best)
-        moved = _across(trial, name)
-        found = trial.captured()
-        if products is not None or _cheaper(found, best):
-            draft, best, applied = Draft(found), found, applied + moved
-            kept.add(name)
-    return Rewritten(best, tuple(dict.fromkeys(applied)), frozenset(kept), before, price(best))
+        trial = draft.copy()
+        for name in names:
+            _across(trial, name)
+        found = price(trial.outline())
+        if (found.floor, found.work) < (least.floor, least.work):
+            draft, least = trial, found
+            chosen.update(names)
+    return frozenset(chosen)
+
+
+def _alike(draft: Draft) -> list[list[str]]:
+    """Names of the products, those together that have the same sizes and the same operations behind them.
+
+    They gain or lose alike, so they are decided together: a network of fifty layers has a few kinds of them.
+    """
+    groups: dict[str, list[str]] = {}
+    for node in draft.operations():
+        if is_product(node):
+            groups.setdefault(_surroundings(node), []).append(node.name)
+    return list(groups.values())
+
+
+def _surroundings(node: fx.Node) -> str:
+    """Operands of a product, and the operations that follow as long as there is one reader only."""
+    found = [str(each.meta["val"].shape) for each in node.all_input_nodes]
+    readers = [node]
+    while len(readers) == 1 and len(found) < _SEEN:
+        found.append(f"{readers[0].target} {getattr(readers[0].meta.get('val'), 'shape', '')}")
+        readers = _readers(readers[0])
+    return "; ".join([*found, *(str(reader.target) for reader in readers)])
 
 
 def settled(draft: Draft, rules: Sequence[Rule], nodes: Iterable[fx.Node]) -> list[str]:
@@ -124,11 +161,4 @@ def _readers(node: fx.Node) -> list[fx.Node]:
 
 def price(captured: Captured) -> Price:
     """What a graph costs."""
-    counts = cost(captured)
-    return Price(counts.flops, counts.fused_bytes)
-
-
-def _cheaper(one: Captured, other: Captured) -> bool:
-    """Whether the floor of one graph is lower, or else its work."""
-    first, second = price(one), price(other)
-    return (first.floor, first.work) < (second.floor, second.work)
+    return Price(*work(captured))
