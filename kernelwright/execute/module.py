@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ from kernelwright.core.errors import first_line
 from kernelwright.core.kernel import Build, Kernel
 from kernelwright.core.problem import Problem
 from kernelwright.execute.contract import axes_of, split_arguments
+from kernelwright.execute.forms import Form, form_of
 from kernelwright.execute.held import Held
 from kernelwright.execute.likeness import Watch, likeness
 from kernelwright.execute.positional import positional
@@ -40,14 +42,32 @@ MAX_FORMS = 256
 """Forms of arguments whose sizes are remembered."""
 
 _HOLE = object()
-_OF_THIS_PROCESS = ("_lock", "_runners", "_structures", "_forms", "_points", "_watch", "_unlike", "_held")
-_PLAIN_LEAVES = frozenset({torch.Tensor, torch.nn.Parameter, type(None), bool, int, str})
+_OF_THIS_PROCESS = ("_lock", "_runners", "_structures", "_forms", "_known", "_watch", "_unlike", "_held")
+_PLAIN_LEAVES = frozenset({torch.Tensor, torch.nn.Parameter, type(None), bool, int, float, str})
 _Versions = tuple[tuple[Any, ...], ...]
 _Point = tuple[tuple[str, int], ...]
 """Axis values, by name."""
 _Structure = tuple[list[Any], pytree.TreeSpec]
 _Form = tuple[pytree.TreeSpec, list[bool]]
 """How arguments are nested, and which leaves are tensors."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in a call an argument stands."""
+
+    at: int | str
+    """Its position, or its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What follows from the form of a call."""
+
+    places: tuple[int | str, ...]
+    """Where the problem's inputs stand, in their order."""
+    axes: dict[str, int]
+    point: _Point
 
 
 class KernelModule(torch.nn.Module):
@@ -85,13 +105,25 @@ class KernelModule(torch.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What `original(*args, **kwargs)` returns. May be called from several threads."""
+        return self.answer(form_of(args, kwargs), args, kwargs)
+
+    def answer(self, form: Form | None, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """As `forward`, for a call whose form (`form_of`) is known already."""
         point: _Point | None = None
         with self._lock:
             try:
-                given = self._positional(args, kwargs)
-                tensors = _tensors_of(given)
-                self._check_mode(tensors)
-                axes, point = self._point(given)
+                known = self._known.get(form) if form is not None else None
+                if known is None:
+                    given = self._positional(args, kwargs)
+                    tensors = _tensors_of(given)
+                    self._check_mode(tensors)
+                    axes = self._axes(given)
+                    point = tuple(sorted(axes.items()))
+                    self._remember(form, args, kwargs, given, axes)
+                else:
+                    axes, point = known.axes, known.point
+                    tensors = [kwargs[at] if isinstance(at, str) else args[at] for at in known.places]
+                    self._check_mode(tensors)
                 structure = self._structure(point)
                 results = self._ready(axes, point).run_on(tensors)
                 vars(self)["served"] += 1  # past `Module.__setattr__`, which takes microseconds
@@ -155,7 +187,7 @@ class KernelModule(torch.nn.Module):
         self._runners: dict[_Point, tuple[Runner, _Versions]] = {}
         self._structures: dict[_Point | None, _Structure] = {}
         self._forms: list[_Form] = []
-        self._points: dict[tuple[Any, ...], tuple[dict[str, int], _Point]] = {}
+        self._known: dict[Form, _Known] = {}
         self._watch: Watch | None = None
         self._unlike: Watch | None = None
         self._held: Held | None = None
@@ -173,8 +205,7 @@ class KernelModule(torch.nn.Module):
 
     def _check_mode(self, tensors: Sequence[torch.Tensor]) -> None:
         """KernelRefused where the original does more than compute, or computes something else."""
-        module = isinstance(self.original, torch.nn.Module)
-        if module and self.training != (self.problem.mode == "train"):
+        if "original" in self._modules and self.training != (self.problem.mode == "train"):
             raise KernelRefused(f"the module is not in {self.problem.mode} mode, which the kernel is for")
         if self._watch is None or not self._watch.holds():
             self._look_again()
@@ -195,16 +226,23 @@ class KernelModule(torch.nn.Module):
             self._unlike = Watch(self.original)
         raise KernelRefused("a part of the module, its mode, a plain attribute or a hook was changed")
 
-    def _point(self, given: Sequence[Any]) -> tuple[dict[str, int], _Point]:
-        """Sizes of a call, and these as a key; known at once where an earlier call had the same form."""
-        form = _flat_form(given)
-        if form is not None and form in self._points:
-            return self._points[form]
-        axes = self._axes(given)
-        found = axes, tuple(sorted(axes.items()))
-        if form is not None and len(self._points) < MAX_FORMS:
-            self._points[form] = found
-        return found
+    def _remember(
+        self,
+        form: Form | None,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        given: Sequence[Any],
+        axes: dict[str, int],
+    ) -> None:
+        """Keep what follows from the form of a call, where none of its arguments is nested."""
+        if form is None or len(self._known) >= MAX_FORMS or any(type(v) not in _PLAIN_LEAVES for v in given):
+            return
+        marked = self._positional(
+            [_Place(at) for at in range(len(args))], {name: _Place(name) for name in kwargs}
+        )
+        taken = [mark for mark, value in zip(marked, given, strict=True) if isinstance(value, torch.Tensor)]
+        if all(isinstance(mark, _Place) for mark in taken):  # else a default is a tensor
+            self._known[form] = _Known(tuple(m.at for m in taken), axes, tuple(sorted(axes.items())))
 
     def _axes(self, given: Sequence[Any]) -> dict[str, int]:
         """Sizes of a call; KernelRefused where its arguments are not built like the problem's."""
@@ -232,16 +270,16 @@ class KernelModule(torch.nn.Module):
 
     def _ready(self, axes: dict[str, int], key: _Point) -> Runner:
         """The runner for these shapes, its weights up to date."""
-        weights = self._weights()
+        weights, mutated = self._weights(), self.problem.mutated
         versions = tuple(
-            _version_of(name, tensor) for name, tensor in weights.items() if name not in self.problem.mutated
+            [_version_of(name, tensor) for name, tensor in weights.items() if name not in mutated]
         )
         runner, seen = self._runners.get(key, (None, None))
         if runner is None:
             runner = self._new_runner(axes)
         if seen != versions:
             runner.prepare(weights)
-        self._runners[key] = (runner, versions)
+            self._runners[key] = (runner, versions)
         return runner
 
     def _new_runner(self, axes: dict[str, int]) -> Runner:
@@ -255,16 +293,17 @@ class KernelModule(torch.nn.Module):
             raise KernelRefused(f"the kernel cannot be loaded: {first_line(error)}") from error
 
     def _weights(self) -> dict[str, torch.Tensor]:
-        if not isinstance(self.original, torch.nn.Module):
+        original = self._modules.get("original")  # `self.original` takes a microsecond
+        if original is None:
             return {}
         kept = self._held.tensors() if self._held is not None else None
         if kept is not None:
             return kept
         names = [spec.name for spec in self.problem.weights]
-        self._held = Held.of(self.original, names)
+        self._held = Held.of(original, names)
         if self._held is not None:
             return self._held.tensors() or {}
-        found = module_tensors(self.original)
+        found = module_tensors(original)
         return {name: found[name] for name in names if name in found}
 
     def _structure(self, point: _Point) -> _Structure:
@@ -303,14 +342,6 @@ def _tensors_of(given: Sequence[Any]) -> list[torch.Tensor]:
     if all(type(each) in _PLAIN_LEAVES for each in given):
         return [each for each in given if isinstance(each, torch.Tensor)]
     return [leaf for leaf in pytree.tree_leaves(list(given)) if isinstance(leaf, torch.Tensor)]
-
-
-def _flat_form(given: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What the sizes of a call follow from: shapes of tensors, other values; None where some are nested, or
-    are of types that may be equal and not the same."""
-    if not all(type(each) in _PLAIN_LEAVES for each in given):
-        return None
-    return tuple(each.shape if isinstance(each, torch.Tensor) else (type(each), each) for each in given)
 
 
 def _restored(structure: _Structure, outputs: Sequence[torch.Tensor]) -> Any:

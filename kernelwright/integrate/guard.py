@@ -23,11 +23,12 @@ from statistics import median
 from typing import Any
 
 import torch
-from torch import fx, nn
+from torch import nn
 from torch.utils import _pytree as pytree
 
 from kernelwright.core.errors import first_line
 from kernelwright.execute.agreement import agree, tolerance_of
+from kernelwright.execute.forms import Form, form_of
 from kernelwright.execute.module import KernelModule
 from kernelwright.execute.reports import KernelFault
 from kernelwright.integrate.tensors import wait_for_device
@@ -69,7 +70,7 @@ class Guard:
         self._share = 0.0
         self._owed = 0.0
         self._times: list[tuple[float, float]] = []
-        self._forms: dict[Any, bool] = {}
+        self._forms: dict[Form, bool] = {}
         """Forms of calls that were compared: whether the kernel may answer them."""
 
     def put_in(self) -> None:
@@ -96,31 +97,37 @@ class Guard:
         """What the site's `forward` gives."""
         if torch.compiler.is_compiling() or not self._in or self.retreat or OFF in os.environ:
             return self.original(*args, **kwargs)
-        form = _form(args, kwargs)
-        known = self._forms.get(form)
-        if known is None and form is not None and len(self._forms) < MOST_FORMS:
-            return self._both(form, args, kwargs)
-        if not known:
+        form = form_of(args, kwargs)
+        known = self._forms.get(form) if form is not None else False
+        if form is None or known is False:
             return self.original(*args, **kwargs)
+        if known is None:
+            return self._first(form, args, kwargs)
         self._owed += self._share
         if self._owed >= 1.0:
             self._owed -= 1.0
             return self._both(form, args, kwargs)
-        return self._tried(args, kwargs)
+        return self._tried(form, args, kwargs)
 
-    def _tried(self, args: Any, kwargs: Any) -> Any:
+    def _first(self, form: Form, args: Any, kwargs: Any) -> Any:
+        """A call of a form that was not met before."""
+        if len(self._forms) < MOST_FORMS:
+            return self._both(form, args, kwargs)
+        return self.original(*args, **kwargs)
+
+    def _tried(self, form: Form, args: Any, kwargs: Any) -> Any:
         """The kernel's answer; the original's where the kernel passes the call on, or fails and retreats."""
         try:
-            return self.kernel.forward(*args, **kwargs)
+            return self.kernel.answer(form, args, kwargs)
         except KernelFault as fault:
             self.retreat = f"it failed on a live call: {first_line(fault)}"
             return self.original(*args, **kwargs)
 
-    def _both(self, form: Any, args: Any, kwargs: Any) -> Any:
+    def _both(self, form: Form, args: Any, kwargs: Any) -> Any:
         """The original's answer; the kernel runs before it, on the same arguments."""
         served = self.kernel.served
         begun = _now()
-        found = self._tried(args, kwargs)
+        found = self._tried(form, args, kwargs)
         between = _now()
         if self.kernel.served == served:  # the original answered, perhaps for reasons that pass
             return found
@@ -130,7 +137,7 @@ class Guard:
         self._judge(form, found, wanted)
         return wanted
 
-    def _judge(self, form: Any, found: Any, wanted: Any) -> None:
+    def _judge(self, form: Form, found: Any, wanted: Any) -> None:
         first = form not in self._forms
         tolerance = tolerance_of(self.kernel.problem)
         pairs = [
@@ -149,32 +156,6 @@ class Guard:
             self._times.clear()
             if ratio > SLOWER:
                 self.retreat = f"it took {ratio:.2f} times as long as the original on live calls"
-
-
-def _form(args: Any, kwargs: Any) -> Any:
-    """What a call looks like; None for one that nobody can answer but the original."""
-    found = []
-    for value in (*args, *kwargs, *kwargs.values()):
-        if isinstance(value, torch.Tensor):
-            found.append((value.shape, value.stride(), value.dtype))
-        elif isinstance(value, fx.Proxy):
-            return None
-        elif value is None or type(value) in (bool, int, str, float):
-            found.append(value)
-        else:
-            found.append(_nested(value))
-    return tuple(found)
-
-
-def _nested(value: Any) -> Any:
-    leaves, spec = pytree.tree_flatten(value)
-    return (
-        tuple(
-            (leaf.shape, leaf.stride(), leaf.dtype) if isinstance(leaf, torch.Tensor) else repr(leaf)
-            for leaf in leaves
-        ),
-        str(spec),
-    )
 
 
 def _now() -> float:

@@ -15,6 +15,7 @@ from integrate_cases import ROWS, WIDTH, RootMeanSquare, hidden, installed, norm
 from torch import nn
 
 from kernelwright.core.errors import UsageError
+from kernelwright.execute.forms import form_of
 from kernelwright.execute.module import KernelModule
 from kernelwright.execute.reports import KernelFault
 from kernelwright.integrate import guard as guard_module
@@ -220,14 +221,14 @@ def test_a_kernel_that_is_slower_goes(monkeypatch: pytest.MonkeyPatch, x: torch.
     model = small()
     found = installed(model)
     guard = found.guards["last"]
-    forward = guard.kernel.forward
+    answer = guard.kernel.answer
 
-    def slow(*args: Any, **kwargs: Any) -> Any:
+    def slow(*call: Any) -> Any:
         for _ in range(20):
-            forward(*args, **kwargs)
-        return forward(*args, **kwargs)
+            answer(*call)
+        return answer(*call)
 
-    monkeypatch.setattr(guard.kernel, "forward", slow)
+    monkeypatch.setattr(guard.kernel, "answer", slow)
     found.shadow(1.0)
     for _ in range(guard_module.ENOUGH + 1):
         hidden(model, x)
@@ -363,13 +364,13 @@ def test_a_kernel_that_fails_on_a_live_call_goes(monkeypatch: pytest.MonkeyPatch
 
     with torch.no_grad():
         site(x), site(x)
-        monkeypatch.setattr(guard.kernel, "forward", fails)
+        monkeypatch.setattr(guard.kernel, "answer", fails)
         assert torch.equal(site(x), plain(x)) and "no memory" in guard.retreat
 
 
 def test_arguments_by_name_have_a_form_as_those_by_position_have(x: torch.Tensor) -> None:
     forms = [
-        guard_module._form((), {"x": value})
+        form_of((), {"x": value})
         for value in (
             x,
             x[:3],

@@ -34,10 +34,10 @@ def test_a_whole_that_is_wrong_is_seen(batches: list[Batch], monkeypatch: pytest
     model = small()
     found = installed(model)
     kernel = found.guards["last"].kernel
-    forward = kernel.forward
-    monkeypatch.setattr(kernel, "forward", lambda *args: forward(*args) * (1 + 1e-4))
+    answer = kernel.answer
+    monkeypatch.setattr(kernel, "answer", lambda *call: answer(*call) * (1 + 1e-4))
     assert "times what is allowed" in proof.compared(model, found, batches)[0].why
-    monkeypatch.setattr(kernel, "forward", lambda *args: forward(*args) / 0.0)
+    monkeypatch.setattr(kernel, "answer", lambda *call: answer(*call) / 0.0)
     assert "not finite" in proof.compared(model, found, batches)[0].why
 
 

@@ -34,14 +34,14 @@ class Spoilt:
     kernel: KernelModule
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        result = KernelModule.forward(self.kernel, *args, **kwargs)
+        result = KernelModule.answer(self.kernel, *args, **kwargs)
         return result * 1.0001 if isinstance(result, torch.Tensor) else result
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_kernel_that_is_a_little_wrong_is_seen() -> None:
     def spoil(guard: Guard) -> None:
-        vars(guard.kernel)["forward"] = Spoilt(guard.kernel)
+        vars(guard.kernel)["answer"] = Spoilt(guard.kernel)
 
     assert called(calls=120, seed=2, spoil=spoil).wrong
 
