@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 import kernelwright as kw
+from kernelwright.core.target import Target
 from kernelwright.graph.rewrites.sums import SUMS
 from kernelwright.measure.baselines import BASELINES
 from kernelwright.measure.ceilings import Ceilings
 from kernelwright.measure.floors import least_flops, reporting_floor
 from kernelwright.measure.stopping import RULES, Rule
 from kernelwright.problems import load_problem
+from kernelwright.search.campaign import open_proposals
 from kernelwright.search.diagnosis import _forms, _graph
 from kernelwright.store.jsonl import JsonLinesStore
 
@@ -50,6 +52,12 @@ def test_the_reporting_floor_is_that_of_the_rewritten_graph() -> None:
     assert least_flops(as_written) == problem.graph_flops, "what was stored before there were rewrites"
     assert reporting_floor(problem, SLOW).us < reporting_floor(as_written, SLOW).us
     assert problem.compulsory_bytes == as_written.compulsory_bytes, "the rejecting floor does not move"
+
+
+def test_a_rewritten_kernel_serves_any_batch() -> None:
+    proposals = open_proposals(load_problem(PROBLEMS / "linear_sum.py"), Target.parse("cpu"))
+    assert proposals.rewritten is not None
+    assert "batch >= 1" in proposals.rewritten.partition.domain
 
 
 def test_diagnosis_says_both_graphs() -> None:
