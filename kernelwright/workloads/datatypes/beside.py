@@ -113,7 +113,7 @@ def measured(grid: Iterator[Point]) -> Iterator[dict[str, Any]]:
     """A record for each point, after a look that both pack the same."""
     from mpi4py import MPI
 
-    version = MPI.Get_library_version().splitlines()[0].rstrip("\0").strip()
+    version = MPI.Get_library_version().splitlines()[0].split(",")[0].rstrip("\0")
     for point in grid:
         with Race(point) as race:
             yield {

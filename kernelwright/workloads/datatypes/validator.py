@@ -135,7 +135,7 @@ def run(types: int, seed: int) -> dict[str, Any]:
         kinds[kind] += 1
         if kind not in FINE and len(told) < TOLD:
             told.append({"seed": f"{seed} {number}", "kind": kind, "what": what})
-    version = MPI.Get_library_version().splitlines()[0].rstrip("\0").strip()
+    version = MPI.Get_library_version().splitlines()[0].split(",")[0].rstrip("\0")
     return {"mpi": version, "types": types, "seed": seed, "kinds": dict(kinds), "different": told}
 
 
