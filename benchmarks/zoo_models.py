@@ -60,7 +60,10 @@ TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Qwen2": ("ids", {**SMALL, "num_key_value_heads": 2}),
     "Qwen3": ("ids", {**SMALL, **KEYS}),
     "Roberta": ("ids", SMALL),
-    "Swin": ("image", {"image_size": SIDE, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2]}),
+    "Swin": (
+        "image",
+        {"image_size": SIDE, "window_size": 4, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2]},
+    ),
     "T5": ("both", T5),
     "ViT": ("image", {**SMALL, **IMAGE}),
     "Whisper": ("sound", {**BART, "max_source_positions": 50, "pad_token_id": 0}),
