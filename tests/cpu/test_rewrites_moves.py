@@ -168,6 +168,23 @@ def test_scales_and_shifts_go_into_weights(
     assert names == [ABSORBED.name] * len(chain)
 
 
+@few
+@given(st.lists(st.sampled_from(SCALE), min_size=1, max_size=3), SEED)
+def test_a_batched_product_takes_scales_and_no_shift(
+    chain: list[Callable[[Tensor, Tensor], Tensor]], seed: int
+) -> None:
+    def function(x: Tensor, w: Tensor, v: Tensor) -> Tensor:
+        y = torch.bmm(x, w)
+        for step in chain:
+            y = step(y, v)
+        return y
+
+    args = [drawn(2, 5, 3, seed=seed), drawn(2, 3, 4, seed=seed + 1), drawn(4, seed=seed + 2).abs() + 0.5]
+    check([ABSORBED], function, args, inputs=1)
+    assert check([ABSORBED], lambda x, w, v: torch.bmm(x, w) * v / 2, args, inputs=1) == [ABSORBED.name] * 2
+    assert check([ABSORBED], lambda x, w, v: v - torch.bmm(x, w) + 1, args, inputs=1) == []
+
+
 def test_what_is_no_scale_of_channels_stays() -> None:
     x, w, v = drawn(5, 3), drawn(5, 3), drawn(5)
     for function, inputs in (

@@ -40,13 +40,14 @@ STEPS: list[Step] = [
     lambda x, w: torch.diag(x.sum(1)) @ x,
     lambda x, w: x @ torch.diag(w[0]),
     lambda x, w: (x @ w).sum(0) + x,
+    lambda x, w: (torch.bmm(x[None], w[None]) * w[0] + w[-1])[0],
     lambda x, w: torch.sigmoid((x @ w * 0.5 + w[0]).mean(1, keepdim=True)) * x,
     lambda x, w: F.avg_pool1d(F.avg_pool1d(x[None], 1), 1)[0],
 ]
 SIZE = st.sampled_from([1, 2, 5, 8, 9])
 
 
-@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=50, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=6), SIZE, SIZE, st.integers(0, 999))
 def test_all_rules_together(chain: list[Step], rows: int, columns: int, seed: int) -> None:
     def function(x: Tensor, w: Tensor) -> Tensor:
@@ -61,7 +62,8 @@ def test_all_rules_together(chain: list[Step], rows: int, columns: int, seed: in
     assert len(names) < 40 * len(captured.nodes)
     form = rewritten(captured)
     same(captured, form.captured, args)
-    assert (form.after.floor, form.after.work) <= (form.before.floor, form.before.work)
+    least = price(apply(SIMPLER, captured)[0])  # of the graph as written the price may miss shared slices
+    assert (form.after.floor, form.after.work) <= (least.floor, least.work)
     assert form.after == price(form.captured)
     again = rewritten(form.captured)
     assert again.after == form.after

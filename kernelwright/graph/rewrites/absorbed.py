@@ -31,12 +31,13 @@ def _absorbed(draft: Draft, node: fx.Node) -> fx.Node | None:
         if found is None or shape_of(found[1]) != shape_of(node) or (name == "div" and at == 1):
             continue
         product, seen = found
+        if name in ("add", "sub") and not product.takes_bias:
+            continue
         operand = _along_channels(draft, node, node.args[1 - at], product, seen)
         if operand is None:
             continue
         if name == "sub" and at == 1:
-            product, operand = _scaled(draft, product, "mul", -1.0), operand
-            name = "add"
+            product, name = _scaled(draft, product, "mul", -1.0), "add"
         new = (_scaled if name in ("mul", "div") else _shifted)(draft, product, name, operand)
         return draft.view(new.written(draft), shape_of(node))
     return None

@@ -30,11 +30,17 @@ class Product:
     rest: tuple[Any, ...] = ()
     """Of a convolution, what stands behind the bias."""
 
+    @property
+    def takes_bias(self) -> bool:
+        """Whether there is an operation for this product with a bias."""
+        return self.kind != "bmm"
+
     def written(self, draft: Draft) -> fx.Node:
         """Add it to the graph."""
         if self.kind == "convolution":
             return draft.call(aten.convolution.default, self.left, self.right, self.bias, *self.rest)
         if self.kind == "bmm":
+            assert self.bias is None
             return draft.call(aten.bmm.default, self.left, self.right)
         if self.bias is None:
             return draft.call(aten.mm.default, self.left, self.right)
