@@ -1,4 +1,4 @@
-"""A long chain of small products: launches bound it, and several calls at once would cost little more than one."""
+"""A long chain of small products: launches bound it, and several calls at once cost little more than one."""
 
 import torch
 import torch.nn as nn

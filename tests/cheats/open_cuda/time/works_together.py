@@ -10,7 +10,7 @@ def all_at_once(sets):
     x = torch.stack([x for (x,) in sets])
     for _ in range(40):
         x = torch.tanh(torch.matmul(x, weights[0]))
-    for (given,), made in zip(sets, x.unbind()):
+    for (given,), made in zip(sets, x.unbind(), strict=False):
         ready[given.data_ptr()] = made.clone()
 
 
