@@ -213,7 +213,7 @@ def model_zoo(records: list[Record]) -> list[str]:
             family, mode, len(some), kinds["kernels"], kinds["left alone"], kinds["fault"],
             sum(len(row.get("sites", ())) for row in some), sum(row.get("answered", 0) for row in some),
         ])  # fmt: skip
-    faults = sorted(f"{row['name']} ({row['said']})" for row in last if row["outcome"] == "fault")
+    faults = sorted(f"{row['name']} ({row['said'][:120]})" for row in last if row["outcome"] == "fault")
     head = [
         "models of",
         "search",
