@@ -53,8 +53,25 @@ def refusals() -> dict[str, str]:
         "text": message(lambda: datatypes.compile("MPI_INT")),
         "threads": message(lambda: datatypes.compile(good, threads=0)),
         "deep": message(lambda: datatypes.compile(deep())),
+        **far(),
         "good": message(lambda: datatypes.compile(good)),
     }
+
+
+def far() -> dict[str, str]:
+    """Types of more bytes than 64 bits count, or farther away."""
+    most, byte, wide = 2**31 - 1, MPI.BYTE, MPI.BYTE.Create_resized(0, 1 << 40)
+    made = {
+        "far contiguous": MPI.DOUBLE.Create_contiguous(most).Create_contiguous(most),
+        "far hindexed": byte.Create_hindexed([1, 1], [-(2**62), 2**62]),
+        "far hindexed_block": byte.Create_hindexed_block(1, [-(2**62), 2**62]),
+        "far indexed": wide.Create_indexed([1, 1], [0, most]),
+        "far vector": wide.Create_vector(2, 1, most),
+        "far struct": MPI.Datatype.Create_struct([1, 1], [0, 2**62], [byte, byte]),
+    }
+    found = {name: message(lambda kind=kind: datatypes.compile(kind.Commit())) for name, kind in made.items()}
+    still = datatypes.compile(byte.Create_resized(0, 0).Commit())
+    return {**found, "far count": message(lambda: still.pack(bytes(8), 2**62))}
 
 
 def forms() -> dict[str, str]:

@@ -112,4 +112,4 @@ def test_a_list_too_long_is_refused_before_it_is_written(monkeypatch: pytest.Mon
     monkeypatch.setattr(expand, "MOST_BLOCKS", 10)
     with pytest.raises(UsageError, match="12 separate blocks"):
         canonicalize(Sequence((Repeat(6, 9, Block(4)), Repeat(6, 7, Block(2)))))
-    assert canonicalize(Repeat(1 << 60, 9, Block(4))).levels == ((1 << 60, 9),)
+    assert canonicalize(Repeat(1 << 56, 9, Block(4))).levels == ((1 << 56, 9),)

@@ -32,7 +32,7 @@ def darray(given: Mapping[str, Any], old: Node, extent: int) -> Node:
         length = _block_length(size, distribution, argument, processes)
         starts = range(place * length, size, processes * length)
         counts = [min(length, size - start) for start in starts]
-        node = Indexed(integers(starts) * pitch, integers(counts), pitch, node)
+        node = Indexed(integers([start * pitch for start in starts]), integers(counts), pitch, node)
         pitch *= size
     return node
 

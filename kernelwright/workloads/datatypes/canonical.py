@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelwright.core.errors import InternalFault
-from kernelwright.workloads.datatypes.rules import RULES
+from kernelwright.workloads.datatypes.reach import check
+from kernelwright.workloads.datatypes.rules import RULES, nothing
 from kernelwright.workloads.datatypes.tree import (
     Block,
     Blocks,
@@ -75,7 +76,11 @@ class Canonical:
 
 
 def canonicalize(node: Node) -> Canonical:
-    """The canonical form of a tree. UsageError for irregular types of too many blocks (`expand`)."""
+    """The canonical form of a tree.
+
+    UsageError for irregular types of too many blocks (`expand`), and for numbers beyond `reach.FARTHEST`.
+    """
+    check(node)
     node, offset = rewrite(node), 0
     if isinstance(node, Shift):
         offset, node = node.offset, node.child
@@ -92,7 +97,11 @@ def canonicalize(node: Node) -> Canonical:
 
 
 def rewrite(node: Node) -> Node:
-    """The tree in which no rule applies any more, from the leaves to the root."""
+    """The tree in which no rule applies any more, from the leaves to the root.
+
+    What has no bytes goes first: `check` lets any numbers stand below it.
+    """
+    node = nothing(node) or node
     node = with_children(node, tuple(map(rewrite, children(node))))
     for rule in RULES:
         simpler = rule(node)

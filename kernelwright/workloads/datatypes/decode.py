@@ -104,7 +104,8 @@ def _hvector(given: Mapping[str, Any], old: Node, extent: int) -> Node:
 
 
 def _indexed(given: Mapping[str, Any], old: Node, extent: int) -> Node:
-    return Indexed(integers(given["displacements"]) * extent, integers(given["blocklengths"]), extent, old)
+    offsets = integers([displacement * extent for displacement in given["displacements"]])
+    return Indexed(offsets, integers(given["blocklengths"]), extent, old)
 
 
 def _hindexed(given: Mapping[str, Any], old: Node, extent: int) -> Node:

@@ -6,12 +6,12 @@ Not covered: buffers with gaps, which an MPI datatype describes itself; memory o
 from __future__ import annotations
 
 import ctypes as c
-import sys
 from typing import Any
 
 import numpy as np
 
 from kernelwright.core.errors import UsageError
+from kernelwright.workloads.datatypes.tensors import array_of, is_tensor
 
 
 def span_of(buffer: Any, what: str, writable: bool) -> tuple[int, int, Any]:
@@ -19,7 +19,7 @@ def span_of(buffer: Any, what: str, writable: bool) -> tuple[int, int, Any]:
 
     UsageError that begins with `what` for a buffer that has gaps, holds Python objects or cannot be written.
     """
-    array = buffer if type(buffer) is np.ndarray else _array(buffer, what)
+    array = buffer if type(buffer) is np.ndarray else _array(buffer, what, writable)
     if not array.flags.forc:
         raise UsageError(
             f"{what} has gaps (shape {array.shape}, strides {array.strides}); give the array that it is part "
@@ -45,10 +45,9 @@ def _address(array: np.ndarray[Any, np.dtype[Any]]) -> int:
         return address
 
 
-def _array(buffer: Any, what: str) -> np.ndarray[Any, np.dtype[Any]]:
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(buffer, torch.Tensor):
-        return _of_tensor(buffer, what, torch)
+def _array(buffer: Any, what: str, writable: bool) -> np.ndarray[Any, np.dtype[Any]]:
+    if is_tensor(buffer):
+        return array_of(buffer, what, writable)
     try:
         return np.asarray(memoryview(buffer))
     except (TypeError, ValueError, NotImplementedError) as error:
@@ -56,14 +55,3 @@ def _array(buffer: Any, what: str) -> np.ndarray[Any, np.dtype[Any]]:
             f"{what} is a {type(buffer).__name__}, which is no memory ({error}); give a NumPy array, "
             "a tensor or a bytearray"
         ) from error
-
-
-def _of_tensor(tensor: Any, what: str, torch: Any) -> np.ndarray[Any, np.dtype[Any]]:
-    if tensor.device.type != "cpu":
-        raise UsageError(
-            f"{what} is a tensor on {tensor.device}; datatypes are packed on the CPU: use .cpu()"
-        )
-    if not tensor.is_contiguous():
-        raise UsageError(f"{what} is a tensor with gaps (strides {tensor.stride()}); use .contiguous()")
-    array: np.ndarray[Any, np.dtype[Any]] = tensor.detach().view(-1).view(torch.uint8).numpy()
-    return array

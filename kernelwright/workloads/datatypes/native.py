@@ -3,8 +3,8 @@
 Each thread has a `Frame` for each kernel: the argument list that its shim reads. A form comes in as a table
 (`table.py`), which is made once for each packer.
 
-Not covered: calls with several threads in a child that was forked after such a call (GNU OpenMP does not
-survive that; use spawn).
+Not covered: calls with several threads in a child that was forked after such a call, where GNU OpenMP does
+not return (`threads.py` keeps to one).
 """
 
 from __future__ import annotations

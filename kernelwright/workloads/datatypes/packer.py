@@ -11,45 +11,24 @@ before the first byte is written. Not covered: buffers that another thread chang
 
 from __future__ import annotations
 
-import ctypes as c
 from operator import index
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kernelwright.core.errors import UsageError, first_line
+from kernelwright.workloads.datatypes.bound import Arguments, Bound, Held
 from kernelwright.workloads.datatypes.canonical import Canonical, canonicalize
 from kernelwright.workloads.datatypes.decode import decode
 from kernelwright.workloads.datatypes.memory import span_of
-from kernelwright.workloads.datatypes.native import Frame, entry, pack_frame, unpack_frame
+from kernelwright.workloads.datatypes.native import pack_frame, unpack_frame
 from kernelwright.workloads.datatypes.overlap import disjoint
 from kernelwright.workloads.datatypes.table import table_of
+from kernelwright.workloads.datatypes.tensors import change_of
+from kernelwright.workloads.datatypes.threads import usable
 
 MOST = 2**62
 """Bytes, and elements, beyond which a call is refused without looking at its buffers."""
-
-
-Arguments = list[c.c_int64 | int]
-Held = tuple[Any, Any, Any]
-
-
-class Bound:
-    """A call of a kernel whose buffers, count and origin are settled; keeps the buffers alive."""
-
-    __slots__ = ("_call", "_frame", "_held", "_list", "out")
-
-    def __init__(self, name: Literal["pack", "unpack"], arguments: Arguments, held: Held, out: Any) -> None:
-        self._call, self._held = entry(name), held
-        self._frame = Frame(self._call, len(arguments))
-        self._frame.cells[:] = arguments
-        self._list = self._frame.list
-        self.out = out
-        """Where packed bytes go; None for an unpacking."""
-
-    def __call__(self) -> Any:
-        """Copy again; returns `out`."""
-        self._call(self._list)
-        return self.out
 
 
 class Packer:
@@ -73,7 +52,7 @@ class Packer:
         self.true_lb, self.true_extent = true
         """First byte of an element, and bytes from there to its last."""
         self.threads = threads
-        """Threads for messages above 1 MiB."""
+        """Threads for messages above 1 MiB; one alone in a process forked after several were used."""
         self._table = table_of(canonical, self.extent)
         self.table_address = self._table.ctypes.data
         """Where the form lies as the kernels read it."""
@@ -88,6 +67,8 @@ class Packer:
         first `count * size` bytes are written, or a new array of so many bytes (NumPy, uint8).
         """
         arguments, held = self._packing(buffer, count, out, origin)
+        if out is not None and (change := change_of(out)) is not None:
+            change()
         pack_frame()(arguments)
         return held[1] if out is None else out
 
@@ -97,17 +78,21 @@ class Packer:
         `packed` may be longer. `origin` as in `pack`.
         """
         arguments, held = self._unpacking(packed, buffer, count, origin)
+        if (change := change_of(buffer)) is not None:
+            change()
         unpack_frame()(arguments)
         del held
 
     def bind(self, buffer: Any, count: int = 1, out: Any = None, *, origin: int = 0) -> Bound:
         """`pack` with everything settled: call what is returned as often as the buffer's contents change."""
         arguments, held = self._packing(buffer, count, out, origin)
-        return Bound("pack", arguments, held, held[1] if out is None else out)
+        target = held[1] if out is None else out
+        return Bound("pack", arguments, held, target, change_of(target))
 
     def bind_unpack(self, packed: Any, buffer: Any, count: int = 1, *, origin: int = 0) -> Bound:
         """`unpack` with everything settled."""
-        return Bound("unpack", *self._unpacking(packed, buffer, count, origin), None)
+        arguments, held = self._unpacking(packed, buffer, count, origin)
+        return Bound("unpack", arguments, held, None, change_of(buffer))
 
     def _packing(self, buffer: Any, count: Any, out: Any, origin: Any) -> tuple[Arguments, Held]:
         """What the kernel is called with, and what must live as long."""
@@ -116,9 +101,7 @@ class Packer:
         address, length, held = span_of(buffer, "the buffer", False)
         self._fits(count, origin, length)
         if out is None:
-            if wanted > MOST:
-                raise UsageError(f"{count:,} elements are {wanted:,} bytes, which no memory holds")
-            out = np.empty(wanted, np.uint8)
+            out = _room(count, wanted)
         target, room, kept = span_of(out, "out", True)
         if room < wanted:
             raise UsageError(
@@ -127,7 +110,11 @@ class Packer:
             )
         if target < address + length and address < target + wanted:
             raise UsageError("out shares memory with the buffer; give other memory")
-        return [address + origin, target, self.table_address, count, self.threads], (held, kept, self._table)
+        return [address + origin, target, self.table_address, count, usable(self.threads)], (
+            held,
+            kept,
+            self._table,
+        )
 
     def _unpacking(self, packed: Any, buffer: Any, count: Any, origin: Any) -> tuple[Arguments, Held]:
         """As `_packing`."""
@@ -145,7 +132,16 @@ class Packer:
             raise UsageError("packed shares memory with the buffer; give other memory")
         if count > self._apart:
             self._check_apart(count)
-        return [address + origin, source, self.table_address, count, self.threads], (held, kept, self._table)
+        return [address + origin, source, self.table_address, count, usable(self.threads)], (
+            held,
+            kept,
+            self._table,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies, and packers sent to other processes, have a table of their own."""
+        bounds, true = (self.lb, self.extent), (self.true_lb, self.true_extent)
+        return type(self), (self.canonical, bounds, true, self.threads)
 
     def __repr__(self) -> str:
         return f"Packer({self.size:,} bytes in {self.true_extent:,}; {self.canonical})"
@@ -182,6 +178,16 @@ def compile(mpi_type: Any, *, threads: int = 1) -> Packer:
     _check_usable(mpi_type)
     form = canonicalize(decode(mpi_type))
     return Packer(form, mpi_type.Get_extent(), mpi_type.Get_true_extent(), threads)
+
+
+def _room(count: int, wanted: int) -> Any:
+    """So many bytes; UsageError where there are not."""
+    try:
+        return np.empty(wanted, np.uint8)
+    except (MemoryError, ValueError, OverflowError) as error:  # by how much it is too much
+        raise UsageError(
+            f"{count:,} elements are {wanted:,} bytes, which memory does not hold; give a smaller count"
+        ) from error
 
 
 def _number(value: Any, name: str, least: int) -> int:

@@ -20,6 +20,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kernelwright.core.errors import UsageError
+
 Integers = npt.NDArray[np.int64]
 """Of one dimension."""
 
@@ -77,8 +79,14 @@ Node: TypeAlias = "Block | Blocks | Shift | Repeat | Indexed | Sequence"
 
 
 def integers(values: object) -> Integers:
-    """Numbers as the arrays of a node."""
-    return np.asarray(values, dtype=np.int64).reshape(-1)
+    """Numbers as the arrays of a node; UsageError where one takes more than 64 bits."""
+    try:
+        return np.asarray(values, dtype=np.int64).reshape(-1)
+    except OverflowError as error:
+        raise UsageError(
+            "the datatype has a displacement that takes more than 64 bits; build it from smaller "
+            "displacements and extents"
+        ) from error
 
 
 NOTHING = Blocks(integers([]), integers([]))
