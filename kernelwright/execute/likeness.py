@@ -7,21 +7,25 @@ the kernel does not follow.
     wanted = likeness(module); watch = Watch(module)
     watch.holds()       # at each call: a few microseconds a part; where it fails, likeness(module) decides
 
-Not covered: globals that a function reads, and objects in attributes that are neither modules, tensors,
-functions, plain values nor containers of these.
+What a part reads around itself counts too, as far as it is plain: attributes of its classes, of objects that
+it holds (a config), and globals that its `forward` names (`surroundings`).
+
+Not covered: globals that other functions read, and objects inside of objects.
 """
 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, FunctionType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import is_, itemgetter
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import torch
 
 _PLAIN = (bool, int, float, str, type(None), torch.dtype, FunctionType, BuiltinFunctionType)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
+_VALUES = (bool, int, float, str, type(None), torch.dtype)
 _DEEP, _LONG = 4, 256
 """How deep containers are looked into, and how many items of each."""
 _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module())) - {"training"}
@@ -39,7 +43,10 @@ def likeness(original: Callable[..., Any], training: bool | None = None) -> Like
     if not isinstance(original, torch.nn.Module):
         return ()
     return tuple(
-        (name, type(part), _code(part), _hooks(part), _absent(part), tuple(_constants(part, training)))
+        (
+            *(name, type(part), _code(part), _hooks(part), _absent(part)),
+            *(tuple(_constants(part, training)), tuple(_read_around(part))),
+        )
         for name, part in original.named_modules()
     )
 
@@ -60,6 +67,12 @@ class Watch:
             )
             for part in parts
         ]
+        around = {
+            (id(mapping), names): (mapping, itemgetter(*names, names[0]))
+            for part in parts
+            for mapping, names in surroundings(part)
+        }
+        self._around = [(mapping, getter, getter(mapping)) for mapping, getter in around.values()]
 
     def holds(self) -> bool:
         """False where anything is another than it was, in a way that matters or not."""
@@ -75,7 +88,40 @@ class Watch:
                     return False
                 if isinstance(value, _CONTAINERS) and _frozen(now) != frozen:
                     return False
-        return True
+        try:
+            return all(all(map(is_, getter(mapping), seen)) for mapping, getter, seen in self._around)
+        except KeyError:
+            return False
+
+
+def surroundings(part: torch.nn.Module) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
+    """Where else a part may have read plain values, and their names there."""
+    own = [kind for kind in type(part).__mro__ if not kind.__module__.startswith("torch.")]
+    for kind in own:
+        yield from _plain_in(vars(kind), vars(kind))
+    for value in vars(part).values():
+        if not isinstance(value, (torch.Tensor, ModuleType)) and not callable(value):
+            held = getattr(
+                value, "__dict__", {}
+            )  # of a config, say; what is called counts its calls, perhaps
+            yield from _plain_in(held, held)
+    forward = type(part).forward
+    if isinstance(forward, FunctionType):
+        yield from _plain_in(forward.__globals__, forward.__code__.co_names)
+
+
+def _plain_in(
+    mapping: Mapping[str, Any], names: Iterable[str]
+) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
+    plain = (name for name in names if isinstance(mapping.get(name, mapping), _VALUES))
+    found = tuple(name for name in plain if not name.startswith("__"))
+    if found:
+        yield mapping, found
+
+
+def _read_around(part: torch.nn.Module) -> Iterator[tuple[tuple[str, Any], ...]]:
+    for mapping, names in surroundings(part):
+        yield tuple((name, _frozen(mapping[name])) for name in names)
 
 
 def _hooks(part: torch.nn.Module) -> tuple[tuple[int, ...], ...]:

@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import io
 import os
 import pickle
 import sys
@@ -148,17 +149,22 @@ class PathOrigin(ExampleOrigin):
 class ObjectOrigin(ExampleOrigin):
     """A pickled (module or function, example inputs)."""
 
-    def __init__(self, entry: Entry, mode: Mode | None, name: str, *, shapes: Shapes = ()) -> None:
+    def __init__(
+        self, entry: Entry, mode: Mode | None, name: str, *, shapes: Shapes = (), held: Any = None
+    ) -> None:
+        """`held` is what the file was made from, where this process has it."""
         pickled = Path(entry.location).read_bytes()
-        with boundary(ProblemError, f"the pickled problem {entry.location} cannot be loaded"):
-            self._object, self._inputs = pickle.loads(pickled)
+        if held is None:
+            with boundary(ProblemError, f"the pickled problem {entry.location} cannot be loaded"):
+                held = unpickled(pickled)
+        self._object, self._inputs = held
         super().__init__(entry, mode, name, shapes)
         self.text = source_text(self._object)
         self.identity = hashlib.sha256(pickled).hexdigest()
 
     @classmethod
     def keep(cls, reference: Callable[..., Any], inputs: Any, mode: Mode | None) -> ObjectOrigin:
-        """Pickle a live object into the data directory, by content, and open it from there."""
+        """Pickle a live object into the data directory, by content; what is opened is a copy of it."""
         name = getattr(reference, "__name__", type(reference).__name__)
         payload = pickled_by_value(reference, inputs)
         folder = data_dir() / "objects"
@@ -168,7 +174,9 @@ class ObjectOrigin(ExampleOrigin):
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
                 file.write(payload)
             os.replace(file.name, path)
-        return cls(Entry(kind="object", location=str(path)), mode, name)
+        with boundary(ProblemError, f"{name} cannot be copied"):
+            held = copy.deepcopy((reference, inputs))
+        return cls(Entry(kind="object", location=str(path)), mode, name, held=held)
 
     def _made(self) -> Callable[..., Any]:
         made: Callable[..., Any] = copy.deepcopy(self._object)
@@ -247,6 +255,26 @@ def pickled_by_value(reference: Callable[..., Any], inputs: Any) -> bytes:
     finally:
         for module in own:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def unpickled(payload: bytes) -> Any:
+    """What `pickled_by_value` wrote, with classes of its own.
+
+    cloudpickle by itself finds classes again that were pickled in this process, and writes their pickled
+    state into them: the user's own classes would get methods that read copies of their modules' globals.
+    """
+    return _Apart(io.BytesIO(payload)).load()
+
+
+class _Apart(pickle.Unpickler):
+    """Makes each class anew: those that make one get no number to find it by."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The global, or what makes a class from its pickled parts."""
+        found = super().find_class(module, name)
+        if name not in ("_make_skeleton_class", "_make_skeleton_enum"):
+            return found
+        return lambda *parts: found(*parts[:-2], None, parts[-1])
 
 
 def _is_users(module: ModuleType) -> bool:

@@ -200,3 +200,46 @@ def test_a_home_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("KERNELWRIGHT_CACHE", "~nobody_of_that_name/cache")
     with pytest.raises(EnvironmentFault, match=r"no home directory .* set KERNELWRIGHT_CACHE to a folder"):
         cache_dir()
+
+
+LIVE = """
+import enum
+import torch
+from torch import nn
+
+SCALE = 1.0
+
+
+class Kind(enum.Enum):
+    SUM = 1
+
+
+class Live(nn.Module):
+    registry = {}
+    kind = Kind.SUM
+
+    def forward(self, x):
+        return x * SCALE
+"""
+
+
+def test_classes_of_the_user_are_left_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELWRIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "live_model.py").write_text(LIVE)
+    import live_model
+
+    before = dict(vars(live_model.Live))
+    members = dict(vars(live_model.Kind))
+    model, x = live_model.Live(), torch.ones(4, 4)
+    for _ in range(2):
+        problem = load_problem(model, (x,))
+        loaded = Reference.open(problem).module
+        assert torch.equal(loaded(x), x)
+    assert dict(vars(live_model.Live)) == before
+    assert all(vars(live_model.Live)[name] is value for name, value in before.items())
+    assert {name: id(value) for name, value in vars(live_model.Kind).items()} == {
+        name: id(value) for name, value in members.items()
+    }
+    monkeypatch.setattr(live_model, "SCALE", 3.0)
+    assert torch.equal(model(x), 3 * x) and torch.equal(live_model.Live()(x), 3 * x)
