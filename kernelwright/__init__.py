@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from kernelwright.core.errors import EnvironmentFault, KernelwrightError, ProblemError, UsageError
     from kernelwright.evaluate import evaluate
     from kernelwright.integrate import diagnose_model, optimize_model
     from kernelwright.load import load
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from kernelwright.problems import load_problem
 
 _LAZY = {
+    "EnvironmentFault": "kernelwright.core.errors",
+    "KernelwrightError": "kernelwright.core.errors",
+    "ProblemError": "kernelwright.core.errors",
+    "UsageError": "kernelwright.core.errors",
     "diagnose": "kernelwright.optimize",
     "diagnose_model": "kernelwright.integrate",
     "evaluate": "kernelwright.evaluate",
@@ -34,6 +39,10 @@ _LAZY = {
 }
 
 __all__ = [
+    "EnvironmentFault",
+    "KernelwrightError",
+    "ProblemError",
+    "UsageError",
     "__version__",
     "diagnose",
     "diagnose_model",
