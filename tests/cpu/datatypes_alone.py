@@ -52,6 +52,7 @@ def refusals() -> dict[str, str]:
         "uncommitted": message(lambda: datatypes.compile(uncommitted)),
         "text": message(lambda: datatypes.compile("MPI_INT")),
         "threads": message(lambda: datatypes.compile(good, threads=0)),
+        "many threads": message(lambda: datatypes.compile(good, threads=1025)),
         "deep": message(lambda: datatypes.compile(deep())),
         **far(),
         "good": message(lambda: datatypes.compile(good)),

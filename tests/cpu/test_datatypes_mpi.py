@@ -56,7 +56,8 @@ def test_what_is_refused_and_what_forms_there_are(mpi: Peer) -> None:
     assert said.pop("good") == ""
     for name, words in (
         ("freed", "it was freed"), ("uncommitted", "call Commit"), ("text", "a str was given"),
-        ("threads", "threads is 0"), ("deep", "nested more than"), ("finalized", "MPI is not running"),
+        ("threads", "threads is 0"), ("many threads", "threads is 1025; give"),
+        ("deep", "nested more than"), ("finalized", "MPI is not running"),
     ):  # fmt: skip
         assert words in said.pop(name)
     assert "give a smaller count" in said.pop("far count")

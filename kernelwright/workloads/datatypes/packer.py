@@ -29,6 +29,8 @@ from kernelwright.workloads.datatypes.threads import usable
 
 MOST = 2**62
 """Bytes, and elements, beyond which a call is refused without looking at its buffers."""
+MOST_THREADS = 1024
+"""Of a packer; OpenMP ends the process where it cannot start as many as it is asked for."""
 
 
 class Packer:
@@ -173,8 +175,8 @@ def compile(mpi_type: Any, *, threads: int = 1) -> Packer:
     `threads` share messages above 1 MiB; programs that run a process on each core leave it at 1. UsageError
     for a type that was freed or not committed, and for what `decode` and `canonicalize` refuse.
     """
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise UsageError(f"threads is {threads!r}; give a whole number, 1 or more")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"threads is {threads!r}; give a whole number from 1 to {MOST_THREADS:,}")
     _check_usable(mpi_type)
     form = canonicalize(decode(mpi_type))
     return Packer(form, mpi_type.Get_extent(), mpi_type.Get_true_extent(), threads)
