@@ -55,6 +55,24 @@ def test_kind_is_kept(count: int) -> None:
     np.testing.assert_allclose(priced(strike=strikes.astype(np.float32)), priced(strike=strikes), rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64", "int16", "int64", "python"])
+@pytest.mark.parametrize("scalar", [True, False])
+def test_numbers_widen_as_numpy_has_it(kind: str, scalar: bool) -> None:
+    strikes = np.array([90.0, 100.0], np.float32)
+    spot: Any = 100.0 if kind == "python" else np.array([100.0, 100.0], kind)
+    spot = spot if kind == "python" or not scalar else spot[0]
+    for flag in ("c", np.array(["c", "p"]), np.array([1, -1])):
+        assert priced(flag=flag, underlying=spot, strike=strikes).dtype == (spot + strikes).dtype
+
+
+def test_no_digit_of_a_wide_scalar_is_dropped() -> None:
+    spot, strike = np.float64(100.123456789), np.float32(100)
+    assert priced(underlying=spot, strike=strike) == priced(underlying=100.123456789, strike=100.0)
+    assert priced(underlying=spot, strike=np.array([strike]))[0] == priced(
+        underlying=100.123456789, strike=100.0
+    )
+
+
 def test_strides_and_order_do_not_matter() -> None:
     strikes = np.linspace(90, 110, 2000)
     wanted = priced(strike=strikes)
@@ -99,6 +117,18 @@ def test_flags() -> None:
         ({"strike": np.ones(3), "years": np.ones(4)}, "do not broadcast"),
         ({"model": "bachelier"}, "allowed: black"),
         ({"model": "black", "dividend_yield": 0.01}, "no dividend yield"),
+        ({"strike": np.ma.array([90.0, 100.0], mask=[0, 1])}, "masked"),
+        ({"flag": np.ma.array(["c", "p"], mask=[0, 1])}, "masked"),
+        ({"strike": [[90.0], [90.0, 100.0]]}, "different lengths"),
+        ({"flag": [["c"], ["c", "p"]]}, "different lengths"),
+        ({"strike": 10**400}, "300 digits"),
+        ({"strike": -(10**400), "years": np.ones(2, np.float32)}, "300 digits"),
+        ({"strike": [10**400]}, "real numbers"),
+        ({"flag": 10**400}, "300 digits"),
+        ({"strike": torch.ones(2, dtype=torch.bfloat16)}, "bfloat16"),
+        ({"flag": torch.ones(2, dtype=torch.bfloat16)}, "bfloat16"),
+        ({"strike": torch.ones(2).to_sparse()}, "dense"),
+        ({"strike": torch.ones(2, dtype=torch.complex64).conj()}, "real numbers"),
         ({"on_error": "shout"}, "on_error"),
         ({"strike": -1.0}, "not an option"),
         ({"volatility": -0.1}, "not an option"),
@@ -127,6 +157,28 @@ def test_series_come_back_as_series() -> None:
     assert list(got.index) == ["a", "b"] and got["b"] == priced(strike=100.0)
     with pytest.raises(UsageError, match="index"):
         priced(strike=strikes, years=pandas.Series([1.0, 1.0], index=["b", "a"]))
+
+
+@pytest.mark.parametrize("years", [np.ones(2), np.ones((2, 1)), np.ones((3, 2, 1)), np.ones(4)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_series_goes_with_what_it_can_index(years: Any, count: int) -> None:
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(np.full(count, 90.0))
+    if years.shape == (count,):
+        assert priced(strike=series, years=years).index.equals(series.index)
+        return
+    for changed in (
+        {"strike": series, "years": years},
+        {"flag": pandas.Series(["c"] * count), "years": years},
+    ):
+        with pytest.raises(UsageError, match=r"a Series of|do not broadcast"):
+            priced(**changed)
+
+
+def test_tensors_that_are_views_with_a_sign() -> None:
+    view = torch.view_as_complex(torch.tensor([[1.0, -90.0], [1.0, -100.0]], dtype=torch.float64)).conj().imag
+    assert view.is_neg()
+    np.testing.assert_array_equal(priced(strike=view).numpy(), priced(strike=np.array([90.0, 100.0])))
 
 
 def test_threads_do_not_meet() -> None:

@@ -31,6 +31,34 @@ def scalar(model: str, place: str, name: str) -> Any:
     return getattr(import_module(f"{BASE}.{model}{place}"), name)
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble, np.array])
+def test_numbers_of_numpy_are_answered_in_float64(model: str, kind: Any) -> None:
+    market = (100.0, 150.0, 0.25, 0.0625)
+    tail = (0.0,) if model == "black_scholes_merton" else ()
+    for name, place in ((model, ""), *((name, ".greeks.analytical") for name in ("delta", "theta", "gamma"))):
+        function = scalar(model, place, name)
+        wanted = function("c", *market, 0.25, *tail)
+        for number in range(4):
+            given = [kind(value) if k == number else value for k, value in enumerate(market)]
+            got = function("c", *given, 0.25, *tail)
+            assert isinstance(got, float) and got == wanted
+    paid = 10.5 if model != "black" else 9.5
+    function = scalar(model, ".implied_volatility", "implied_volatility")
+    got = function(kind(paid), 100.0, 100.0, 0.25, 0.25, *tail, "c")
+    assert isinstance(got, float) and got == function(paid, 100.0, 100.0, 0.25, 0.25, *tail, "c")
+
+
+@both
+@pytest.mark.parametrize(
+    "strike", [[[90.0], [90.0, 100.0]], [10**400], np.ma.array([90.0], mask=[1]), ["x"], [1j]]
+)
+def test_what_is_no_array_of_numbers_is_refused_in_one_line(surface: Any, prefix: str, strike: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        getattr(surface, f"{prefix}black_scholes")("c", 100.0, strike, 1.0, 0.0, 0.2, return_as="numpy")
+    assert isinstance(caught.value, ValueError) and "\n" not in str(caught.value)
+
+
 # Examples from the docstrings of py_vollib 1.0.1, with the digits and the tolerance that are given there.
 PUBLISHED = [
     ("black", "", "black", ("c", 100, 100, 0.5, 0.02, 0.2), 5.5811067246048118, 1e-13),

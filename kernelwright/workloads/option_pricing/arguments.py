@@ -1,8 +1,9 @@
 """Arguments of a call, checked and brought to one shape: what the frame of a kernel takes.
 
-Arguments broadcast as NumPy's do. Results are float64, or float32 where every array of floats that was given
-is float32 (all arithmetic is in float64). What is not a real number is refused here; what is a number but no
-option (a negative strike) is the kernel's to find. Where tensors lie on a GPU, `device` takes over.
+Arguments broadcast as NumPy's do. Results are float64, or float32 where NumPy makes float32 of the numbers
+that were given: a Python number never widens, a float64 of NumPy does. All arithmetic is in float64. What is
+not a real number is refused here; what is a number but no option (a negative strike) is the kernel's to find.
+Where tensors lie on a GPU, `device` takes over.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.core.errors import UsageError
-from kernelwright.workloads.option_pricing.containers import Wrap, plain, wrap_of
+from kernelwright.workloads.option_pricing.containers import MOST_INT, Wrap, plain, wrap_of
 from kernelwright.workloads.option_pricing.device import answers_there, on_device
 from kernelwright.workloads.option_pricing.flags import sign_of
 from kernelwright.workloads.option_pricing.native import SHORT, Floats, Frame
@@ -50,12 +51,12 @@ def answers(
 
 def _unpacked(flag: Any, values: tuple[Any, ...], given: list[Any]) -> Arguments:
     """Arguments of which some are in containers, of other types, or to be broadcast."""
-    wrap = wrap_of((flag, *values))
     plains = [plain(value) for value in given]
     arrays = [value for value in plains if not isinstance(value, float | int)]
     for array in arrays:
         _check(array)
-    return Arguments(plains, _shape(arrays), _dtype(arrays), wrap)
+    shape, is_sign = _shape(arrays), not isinstance(plains[0], float | int)
+    return Arguments(plains, shape, _dtype(arrays[is_sign:]), wrap_of((flag, *values), shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def _plain_shape(given: list[Any]) -> tuple[int, ...] | None:
     shape: tuple[int, ...] = ()
     for value in given:
         kind = type(value)
-        if kind is float or kind is int:
+        if kind is float or (kind is int and -MOST_INT <= value <= MOST_INT):
             continue
         if kind is not np.ndarray or value.dtype is not _FLOAT64 or value.shape != (shape or value.shape):
             return None
@@ -134,8 +135,8 @@ def _shape(arrays: list[Any]) -> tuple[int, ...]:
 
 
 def _dtype(arrays: list[Any]) -> type[np.floating[Any]]:
-    floats = [array.dtype for array in arrays if array.dtype.kind == "f"]
-    return np.float32 if floats and all(dtype == np.float32 for dtype in floats) else np.float64
+    """What NumPy promotes the numbers to, flags left out, if that is float32; else float64."""
+    return np.float32 if arrays and np.result_type(*(a.dtype for a in arrays)) == np.float32 else np.float64
 
 
 def _spread(value: Any, shape: tuple[int, ...]) -> float | Floats:

@@ -27,6 +27,7 @@ from kernelwright.execute.bind import bind
 from kernelwright.execute.bound import BoundLaunch, BoundMemset
 from kernelwright.execute.launcher import DeviceModule, Program
 from kernelwright.languages import build
+from kernelwright.workloads.option_pricing.containers import plain
 from kernelwright.workloads.option_pricing.faults import FAULT_WORDS, KINDS
 from kernelwright.workloads.option_pricing.kernels import device_kernel
 from kernelwright.workloads.option_pricing.kernels.results import level_of
@@ -140,7 +141,7 @@ def _plain(value: Any, device: Any) -> Any:
     single = getattr(value, "ndim", None) == 0 and hasattr(value, "item")
     number = value.item() if single else value
     if isinstance(number, float | int):
-        return float(number)
+        return float(plain(float(number) if isinstance(number, float) else number))
     raise UsageError(
         f"a {type(value).__name__} was given beside tensors on {device}; give numbers, or tensors on {device}"
     )

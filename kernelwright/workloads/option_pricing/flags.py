@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.core.errors import UsageError
+from kernelwright.workloads.option_pricing.containers import plain
 
 SIGNS = {"c": 1.0, "p": -1.0}
 _LETTER = np.dtype("U1")
@@ -28,8 +29,8 @@ def sign_of(flag: Any) -> Any:
         except KeyError:
             raise _wrong(flag) from None
     if isinstance(flag, float | int):
-        return float(flag)
-    return _of_array(np.asarray(flag))
+        return float(plain(flag))
+    return _of_array(plain(flag))
 
 
 def _of_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -62,7 +63,7 @@ def require_known(flag: Any) -> None:
     `sign_of` leaves single letters to the kernel, which finds the NaN that unknown ones become: look here
     whenever it found something that is no option.
     """
-    array = np.asarray(0.0 if getattr(flag, "is_cuda", False) else flag)  # on a GPU there are no texts
+    array = np.asarray(0.0 if getattr(flag, "is_cuda", False) else plain(flag))  # on a GPU there are no texts
     if array.dtype.kind in "OUS":
         known = (array == "c") | (array == "p")
         if not np.all(known):

@@ -10,6 +10,9 @@ Arguments are numbers, arrays, pandas Series or torch tensors, and broadcast; re
 says what is done about options that have no answer: "raise" a UsageError, "warn", or "ignore"; their result
 is NaN.
 
+Where years or volatility are 0, results are the limits as they fall to 0, all else held: at the money some
+are infinite (gamma), and NaN where it matters which of the two falls first.
+
 Formulas: Black, "The pricing of commodity contracts" (1976); Merton, "Theory of rational option pricing"
 (1973). How they are computed: `kernels/black.h`. Not covered: American exercise, discrete dividends.
 """
@@ -170,10 +173,9 @@ def implied_volatility(
 ) -> Any:  # fmt: skip
     """The volatility at which an option is worth `price`, as precise as the price determines it.
 
-    0 where the price is the intrinsic value to within rounding: its volatility is lost in it. No answer below
-    the intrinsic value, and above the bound (discounted forward of a call, discounted strike of a put) or
-    within rounding of it.
-    Time value below 1e-300 of the smaller of forward and strike counts as none.
+    0 where the price is the intrinsic value to within rounding: its volatility is lost in it. Out of the
+    money only a price of 0 is so. No answer below the intrinsic value, and above the bound (discounted
+    forward of a call, discounted strike of a put) or within rounding of it.
     """
     return _implied((price, flag, underlying, strike, years, rate, dividend_yield), model, on_error)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from kernelwright.core.errors import UsageError
 from kernelwright.workloads.option_pricing.compat import quoted
 from kernelwright.workloads.option_pricing.compat.errors import UnknownFlag
@@ -23,7 +25,7 @@ def on_forward(name: str) -> Function:
     """`name` of an option on a forward or futures price, under Black-76."""
 
     def function(flag: Any, F: Any, K: Any, t: Any, r: Any, sigma: Any) -> Any:
-        return quoted.one(name, BLACK, (sign(flag), F, K, t, r, sigma))
+        return quoted.one(name, BLACK, (sign(flag), *wide(F, K, t, r, sigma)))
 
     return _named(function, name, BLACK)
 
@@ -32,7 +34,7 @@ def on_spot(name: str) -> Function:
     """`name` of an option on a spot price without dividends, under Black-Scholes."""
 
     def function(flag: Any, S: Any, K: Any, t: Any, r: Any, sigma: Any) -> Any:
-        return quoted.one(name, SPOT, (sign(flag), S, K, t, r, sigma))
+        return quoted.one(name, SPOT, (sign(flag), *wide(S, K, t, r, sigma)))
 
     return _named(function, name, SPOT)
 
@@ -41,7 +43,7 @@ def on_yielding(name: str) -> Function:
     """`name` of an option on a spot price with a dividend yield, under Black-Scholes-Merton."""
 
     def function(flag: Any, S: Any, K: Any, t: Any, r: Any, sigma: Any, q: Any) -> Any:
-        return quoted.one(name, MERTON, (sign(flag), S, K, t, r, sigma, q))
+        return quoted.one(name, MERTON, (sign(flag), *wide(S, K, t, r, sigma, q)))
 
     return _named(function, name, MERTON)
 
@@ -52,6 +54,17 @@ def sign(flag: Any) -> Any:
         return sign_of(flag)
     except UsageError as error:
         raise UnknownFlag(str(error)) from None
+
+
+def wide(*values: Any) -> tuple[Any, ...]:
+    """The arguments with NumPy's floats as float64: py_vollib answers in it, whatever it is given."""
+    return tuple(_wide(value) for value in values)
+
+
+def _wide(value: Any) -> Any:
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind != "f":
+        return value
+    return value.astype(np.float64) if value.ndim else float(value)
 
 
 def _named(function: Function, name: str, model: str) -> Function:

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelwright.core.errors import UsageError
+from kernelwright.workloads.option_pricing import containers
 from kernelwright.workloads.option_pricing.compat import quoted
 from kernelwright.workloads.option_pricing.compat.errors import BadArgument, BadColumn, UnknownFlag
 from kernelwright.workloads.option_pricing.faults import POLICIES
@@ -74,7 +76,14 @@ class Surface:
         return (*columns, self._column(dividend_yield, dtype))
 
     def _column(self, value: Any, dtype: Any) -> Any:
-        array = np.atleast_1d(plain(value)).astype(dtype or np.float64, copy=False)
+        given = np.atleast_1d(plain(value))
+        wrong = BadArgument(f"an argument is of type {given.dtype}; give real numbers")
+        if given.dtype.kind == "c":
+            raise wrong
+        try:
+            array = given.astype(dtype or np.float64, copy=False)
+        except (TypeError, ValueError, OverflowError):
+            raise wrong from None
         return array.ravel() if self.flat else array
 
     def _typed(self, found: Any, dtype: Any) -> Any:
@@ -85,12 +94,15 @@ def plain(value: Any) -> Any:
     """A number or array with the contents of an argument. BadArgument for a DataFrame of several columns."""
     pandas, torch = sys.modules.get("pandas"), sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        return value.detach().cpu().numpy()
+        value = value.detach().cpu()
     if pandas is not None and isinstance(value, pandas.DataFrame):
         if value.shape[1] != 1:
             raise BadArgument(f"a DataFrame of {value.shape[1]} columns was given; give one column")
         return value.iloc[:, 0].to_numpy()
-    return value.to_numpy() if pandas is not None and isinstance(value, pandas.Series) else np.asarray(value)
+    try:
+        return containers.plain(value)
+    except UsageError as error:
+        raise BadArgument(str(error)) from None
 
 
 def returned(values: Any, name: str, return_as: str) -> Any:

@@ -14,6 +14,8 @@ constexpr std::int64_t BLACK = 0;   // model: Black-76; anything else is Black-S
 constexpr double INVERSE_SQRT_2_PI = 0x1.9884533d43651p-2, INVERSE_SQRT_2_PI_LOST = -0x1.cbc0d30ebfd15p-56;
 constexpr double MOST_X = 700.0;     // |ln(F/K)| beyond which exponentials overflow
 constexpr double NEAR = -0.7;       // z1 from which the first line is used
+constexpr double APART = 1e-16;     // s below which R(z1) - R(z2) is a slope
+constexpr double MOST_A = 1e150;    // |x| / s beyond which squares overflow
 constexpr int FAULT_KINDS = 3;
 constexpr double INVALID = 1.0, BELOW_INTRINSIC = 2.0, ABOVE_BOUND = 3.0;  // 0 is no fault
 
@@ -64,23 +66,31 @@ INLINE double is_option(double sign, double spot, double strike, double years, c
 
 struct Bell {
     Sum z1, z2;        // a - h, a + h
-    Sum value;         // exp(-z1^2 / 2)
+    Sum power;         // -z1^2 / 2
+    Sum value;         // exp(power)
+    Sum s;
     double a, inverse;  // 1 / s
 };
 
 // The bell curve at a - h for a = distance / s and h = s / 2, without the error that rounding them would bring into
 // the exponent.
 INLINE Bell bell_at(Sum distance, Sum s) {
-    const double inverse = quotient(1.0, s.value), a = distance.value * inverse;
+    const double inverse = quotient(1.0, s.value), far = distance.value * inverse;
+    const double a = far > MOST_A ? MOST_A : far;
     const double h = 0.5 * s.value, h_lost = 0.5 * s.lost;
-    const double a_lost = (fma(-a, s.value, distance.value) + fma(-a, s.lost, distance.lost)) * inverse;
+    const double left = (fma(-a, s.value, distance.value) + fma(-a, s.lost, distance.lost)) * inverse;
+    const double a_lost = far > MOST_A ? 0.0 : left;
     const Sum z1 = plus({a, a_lost}, {-h, -h_lost}), z2 = plus({a, a_lost}, {h, h_lost});
     const double square = z1.value * z1.value, square_lost = fma(z1.value, z1.value, -square);
-    return {z1, z2, exp_sum(-0.5 * square, fma(-0.5, square_lost, -z1.value * z1.lost)), a, inverse};
+    const Sum power{-0.5 * square, fma(-0.5, square_lost, -z1.value * z1.lost)};
+    return {z1, z2, power, exp_sum(power.value, power.lost), s, a, inverse};
 }
 
 // The two lines above without n(z1): R(z1) - R(z2) where z1 is `near`, R(-z1) + R(z2) elsewhere; and R(z2).
+// Where they are closer than the sums keep apart, R(z1) - R(z2) is -R'(z2) s = (1 - z2 R(z2)) s.
 INLINE MillsSums lines_of(const Bell &bell, bool near) {
     const MillsSums sums = mills_sums(chosen(near, bell.z1, negative(bell.z1)), bell.z2);
-    return {chosen(near, sums.difference, plus(sums.difference, scaled(2.0, sums.second))), sums.second};
+    const Sum fall = plus({1.0, 0.0}, negative(times(bell.z2, sums.second))), close = times(fall, bell.s);
+    const Sum below = chosen(bell.s.value < APART, close, sums.difference);
+    return {chosen(near, below, plus(sums.difference, scaled(2.0, sums.second))), sums.second};
 }

@@ -13,6 +13,7 @@ constexpr double LOG2_E = 0x1.71547652b82fep0;
 constexpr double ROUNDER = 0x1.8p52;  // added and taken away, it rounds; its low bits are the integer
 constexpr double TWO_52 = 0x1p52;
 constexpr double LARGEST = 0x1.fffffffffffffp1023;
+constexpr double LEAST_NORMAL = 0x1p-1022;
 constexpr std::uint64_t SQRT_HALF_BITS = 0x3fe6a09e667f3bcd;
 constexpr std::uint64_t ONE_BITS = std::uint64_t(1023) << 52;
 
@@ -123,12 +124,27 @@ INLINE Sum log_ratio(double a, double b) {
     return {value, (found.value - value) + lost};
 }
 
+// 1 / x for x >= 0; infinite for 0 and for what is too small to be normal.
+INLINE double inverse_or_infinite(double x) {
+    const bool small = x < LEAST_NORMAL;
+    const double found = quotient(1.0, small ? 1.0 : x);
+    return small ? INFINITE : found;
+}
+
+// a b in a limit where one that is 0 is so before the other is infinite.
+INLINE double product_of(double a, double b) {
+    const double made = a * b, first = a == 0.0 ? 0.0 : made;
+    return b == 0.0 ? 0.0 : first;
+}
+
 struct Root {
     double value, lost;  // sqrt(x); 0 for 0
-    double inverse;      // 1 / value, 1e150 at most
+    double inverse;      // 1 / value; infinite for 0
 };
 
 INLINE Root root_of(double x) {
-    const double value = sqrt(x), inverse = quotient(1.0, value < 1e-150 ? 1e-150 : value);
-    return {value, 0.5 * fma(-value, value, x) * inverse, inverse};
+    const double value = sqrt(x);
+    const bool none = value == 0.0;
+    const double inverse = quotient(1.0, none ? 1.0 : value);
+    return {value, 0.5 * fma(-value, value, x) * inverse, none ? INFINITE : inverse};
 }

@@ -16,6 +16,8 @@ struct Search {
     alignas(64) double fault[TILE];
     alignas(64) double open[TILE];      // 1 until the residual was small
     alignas(64) double zero[TILE];
+    alignas(64) double lift[TILE];
+    alignas(64) double unit[TILE];
 };
 
 INLINE void prepare(const Tile &tile, int width, bool black, Search &at) {
@@ -30,10 +32,12 @@ INLINE void prepare(const Tile &tile, int width, bool black, Search &at) {
         at.side[i] = found.side;
         at.target[i] = found.target.value;
         at.target_lost[i] = found.target.lost;
-        at.logarithm[i] = log_normal(found.target.value);
-        at.s[i] = guess(found.distance.value, found.side, found.target.value);
+        at.logarithm[i] = found.logarithm;
+        at.s[i] = guess(found);
         at.fault[i] = found.fault;
         at.zero[i] = found.zero;
+        at.lift[i] = found.lift;
+        at.unit[i] = found.unit;
         at.open[i] = 1.0;
     }
 }
@@ -56,8 +60,9 @@ INLINE void last_steps(Search &at, const double *years, int width) {
 #pragma omp simd
     for (int i = 0; i < width; ++i) {
         const double s = at.s[i];
-        const double more = last_step({at.distance[i], at.lost[i]}, at.side[i], {at.target[i], at.target_lost[i]}, s);
-        const double sigma = at.zero[i] > 0.0 ? 0.0 : volatility_of(s, more, years[i]);
+        const Sum distance{at.distance[i], at.lost[i]}, target{at.target[i], at.target_lost[i]};
+        const double more = last_step(distance, at.side[i], target, at.lift[i], s);
+        const double sigma = at.zero[i] > 0.0 ? 0.0 : at.unit[i] * volatility_of(s, more, years[i]);
         at.s[i] = at.fault[i] == 0.0 ? sigma : NOT_A_NUMBER;
     }
 }

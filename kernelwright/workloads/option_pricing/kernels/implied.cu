@@ -5,14 +5,15 @@
 #include "variant.h"
 
 INLINE double solved(const Sought &found, double years) {
-    const double distance = found.distance.value, logarithm = log_normal(found.target.value);
-    double s = guess(distance, found.side, found.target.value);
+    const double distance = found.distance.value;
+    double s = guess(found);
     for (int taken = 0; taken < MOST_STEPS; ++taken) {
-        const Step next = step(distance, found.side, logarithm, s);
+        const Step next = step(distance, found.side, found.logarithm, s);
         s = clamp(s * (1.0 + next.share), distance, found.side);
         if (fabs(next.residual) < CLOSE) break;
     }
-    return volatility_of(s, last_step(found.distance, found.side, found.target, s), years);
+    const double more = last_step(found.distance, found.side, found.target, found.lift, s);
+    return found.unit * volatility_of(s, more, years);
 }
 
 // As `implied` of implied.cpp; see `input` for values that all options share.

@@ -5,6 +5,7 @@
 #define INLINE static __device__ __forceinline__
 #define TABLE __constant__  // a number in the code would take two instructions
 #define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000ll)
+#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
 
 // 1 / x for normal x with a normal inverse, to within 1 ulp: the unit's 20 bits, and one step of third order. A
 // division takes three times as many instructions, for a last bit and for cases that do not come up.

@@ -12,7 +12,7 @@ using std::fabs;
 using std::fma;
 using std::sqrt;
 
-constexpr double NOT_A_NUMBER = __builtin_nan("");
+constexpr double NOT_A_NUMBER = __builtin_nan(""), INFINITE = __builtin_huge_val();
 
 INLINE double quotient(double a, double b) { return a / b; }
 INLINE std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }

@@ -15,8 +15,14 @@
 constexpr int MOST_STEPS = 24;
 constexpr double CLOSE = 0.1;       // |residual| from which one last step is exact
 constexpr double REACH = 0.7;       // how far z1 may go to the wrong side of 0; stays within MILLS_LEAST
-constexpr double LEAST_SHARE = 1e-300;
+constexpr double FAINT = 0x1p-900;  // share of min(A, B) below which a price is lifted by 2^LIFT, in two halves
+constexpr double LIFT = 1200.0, HALF_LIFT = 0x1p600, HALF_DROP = 0x1p-600;
+constexpr double CLOSEST = 0x1p-860; // |x| below which a faint option is spread out instead
+constexpr double SPREAD = 0x1p800, UNSPREAD = 0x1p-800, SPREAD_OF_LIFT = 0x1p-400;
+constexpr double VANISHED = 0x1p-600;   // lifted share of an option at the money whose volatility is no double
 constexpr double SQRT_2_PI = 0x1.40d931ff62706p1, SQRT_2_PI_LOST = -0x1.a6a0d6f814637p-53;
+constexpr double LN2 = 0x1.62e42fefa39efp-1;
+constexpr double LARGE_ODDS = 1e200, LEAST_V = 1e-300;
 constexpr double SLACK = 0x1p-51;   // a price this much below a positive intrinsic value is rounding, not a fault
 constexpr double NOTHING = 0x1p-54; // so small a part of the price, time value or distance to the bound, is rounding
 
@@ -34,11 +40,27 @@ INLINE double clamp(double s, double distance, double side) {
     return side > 0.0 ? (s > most ? most : s) : (s < least ? least : s);
 }
 
-INLINE double guess(double distance, double side, double target) {
+// A price, ready for steps.
+struct Sought {
+    Sum distance;      // |x|
+    Sum target;        // sqrt(2 pi) times the price's share of min(A, B), or that of what it falls short by
+    double logarithm;  // of the target, without its lift
+    double side;       // 1: objective ln(price), -1: ln(bound - price)
+    double fault;
+    double zero;       // 1 where no time value is left and the volatility is 0
+    double lift;       // the target holds 2^lift times what it should
+    double unit;       // distance and s are to be taken this many times
+};
+
+INLINE double guess(const Sought &of) {
+    const double distance = of.distance.value, side = of.side, target = of.target.value;
+    const bool lifted = of.lift > 0.0;
     const double half = exp_sum(-0.5 * distance, 0.0).value, v = target * half;
-    const double odds = quotient(distance, v < LEAST_SHARE ? LEAST_SHARE : v);
+    const double odds = lifted ? LARGE_ODDS : quotient(distance, v < LEAST_V ? LEAST_V : v);
     const double tail = quotient(0.5 * SQRT_2_PI * (1.0 + quotient(1.0, half * half)), target);
-    const double m_below = odds < 1e-4 ? odds : log_normal(1.0 + odds), m_above = log_normal(tail);
+    const double log_odds = log_normal(lifted ? distance : 1.0 + odds);
+    const double m_faint = log_odds + 0.5 * distance - of.logarithm;
+    const double m_below = lifted ? m_faint : (odds < 1e-4 ? odds : log_odds), m_above = log_normal(tail);
     const double r = sqrt(m_below), m = m_above > 0.0 ? m_above : 0.0;
     const double square = m_below * m_below * quotient(polynomial(BELOW_TOP, r), polynomial(BELOW_BOTTOM, r));
     // v sqrt(odds^2 / square), where odds^2 neither vanishes nor overflows.
@@ -77,9 +99,11 @@ INLINE Step step(double distance, double side, double logarithm, double s) {
 }
 
 // What is to be added to s: the last step, from the price itself.
-INLINE double last_step(Sum distance, double side, Sum target, double s) {
+INLINE double last_step(Sum distance, double side, Sum target, double lift, double s) {
     const Bell bell = bell_at(distance, {s, 0.0});
-    const Sum line = lines_of(bell, side > 0.0).difference, reached = times(bell.value, line);
+    const Sum power = sum_of(lift * LN2_HIGH, bell.power.value);
+    const Sum value = exp_sum(power.value, power.lost + fma(lift, LN2_LOW, bell.power.lost));
+    const Sum line = lines_of(bell, side > 0.0).difference, reached = times(value, line);
     const double off = quotient((reached.value - target.value) + (reached.lost - target.lost), target.value);
     const double residual = off * (1.0 - off * (0.5 - off * (1.0 / 3.0 - off * (0.25 - off * 0.2))));
     const double share = side * line.value * bell.inverse;
@@ -93,14 +117,23 @@ INLINE double volatility_of(double s, double more, double years) {
     return first + (fma(-first, root.value, s) - first * root.lost + more) * root.inverse;
 }
 
-// A price, ready for steps.
-struct Sought {
-    Sum distance;      // |x|
-    Sum target;        // sqrt(2 pi) times the price's share of min(A, B), or that of what it falls short by
-    double side;       // 1: objective ln(price), -1: ln(bound - price)
-    double fault;
-    double zero;       // 1 where no time value is left and the volatility is 0
-};
+// `whole` is the price out of the money or what it falls short by. A faint one is lifted, as neither its share nor the
+// bell curve is a normal number; where s is not either, distance, price and s are spread alike, as such options are
+// Bachelier's, homogeneous in the three.
+INLINE Sought prepared(Sum whole, Sum low, Sum distance, double side, double fault, double zero, bool solved) {
+    const bool faint = whole.value < FAINT * low.value, close = distance.value < CLOSEST;
+    const double by = faint ? HALF_LIFT : 1.0, drop = faint ? HALF_DROP : 1.0;
+    const double spread = faint ? (close ? SPREAD_OF_LIFT : 1.0) : 1.0, unit = spread < 1.0 ? UNSPREAD : 1.0;
+    const double wider = spread < 1.0 ? SPREAD : 1.0, lift = faint ? (close ? 0.0 : LIFT) : 0.0;
+    const Sum part = scaled(by, whole), base = scaled(drop, low);
+    const double share = quotient(part.value, base.value), least = spread < 1.0 ? VANISHED : 0.0;
+    const double taken = solved ? (share < least ? least : share) : 0.25;
+    const double off = fma(-taken, base.value, part.value) + fma(-taken, base.lost, part.lost);
+    const Sum exact{taken, solved ? quotient(off, base.value) : 0.0};
+    const Sum target = scaled(solved ? spread : 1.0, times({SQRT_2_PI, SQRT_2_PI_LOST}, exact));
+    const double held = solved ? lift : 0.0, logarithm = log_normal(target.value) - held * LN2;
+    return {chosen(solved, scaled(wider, distance), {0.0, 0.0}), target, logarithm, side, fault, zero, held, unit};
+}
 
 INLINE Sought sought(double sign, double spot, double strike, double years, double rate, double dividend,
                      double given, bool black) {
@@ -110,18 +143,13 @@ INLINE Sought sought(double sign, double spot, double strike, double years, doub
     const double intrinsic = sign * made.excess.value, inside = intrinsic > 0.0 ? -sign : 0.0;
     const Sum part = settled(plus({price, 0.0}, scaled(inside, made.excess)));
     const Sum rest = settled(plus(bound, {-price, 0.0}));
-    const double share = quotient(part.value, low.value), gap = quotient(rest.value, low.value);
-    const double unit = intrinsic > 0.0 ? quotient(price, low.value) : 0.0, least = NOTHING * unit;
+    const double paid = intrinsic > 0.0 ? price : 0.0;
     const double option = is_option(sign, spot, strike, years, made);
     const bool good = option * truth(years > 0.0) * truth(price == price) > 0.0;
     const double above = rest.value <= NOTHING * price ? ABOVE_BOUND : 0.0;
-    const double outside = share < -SLACK * unit ? BELOW_INTRINSIC : above;
-    const double fault = good ? outside : INVALID, zero = truth(share < (least > LEAST_SHARE ? least : LEAST_SHARE));
-    const bool solved = fault + zero == 0.0, upper = share > gap;
+    const double outside = part.value < -SLACK * paid ? BELOW_INTRINSIC : above;
+    const double fault = good ? outside : INVALID, zero = truth(part.value <= NOTHING * paid);
     // What cannot be solved is replaced by something that converges at once.
-    const Sum whole = chosen(upper, rest, part), distance = distance_of(made);
-    const double taken = solved ? (upper ? gap : share) : 0.25;
-    const double lost = quotient(fma(-taken, low.value, whole.value) + fma(-taken, low.lost, whole.lost), low.value);
-    const Sum target = times({SQRT_2_PI, SQRT_2_PI_LOST}, {taken, solved ? lost : 0.0});
-    return {chosen(solved, distance, {0.0, 0.0}), target, upper ? -1.0 : 1.0, fault, zero};
+    const bool solved = fault + zero == 0.0, upper = part.value > rest.value;
+    return prepared(chosen(upper, rest, part), low, distance_of(made), upper ? -1.0 : 1.0, fault, zero, solved);
 }

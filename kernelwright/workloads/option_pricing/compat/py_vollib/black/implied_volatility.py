@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from kernelwright.workloads.option_pricing.compat import quoted
-from kernelwright.workloads.option_pricing.compat.scalar import BLACK, sign
+from kernelwright.workloads.option_pricing.compat.scalar import BLACK, sign, wide
 
 
 def implied_volatility_of_discounted_option_price(
     discounted_option_price: Any, F: Any, K: Any, r: Any, t: Any, flag: Any
 ) -> Any:
     """The volatility of a price today. PriceIsBelowIntrinsic or PriceIsAboveMaximum where there is none."""
-    return quoted.implied(BLACK, (discounted_option_price, sign(flag), F, K, t, r))
+    paid, *market = wide(discounted_option_price, F, K, t, r)
+    return quoted.implied(BLACK, (paid, sign(flag), *market))
 
 
 implied_volatility = implied_volatility_of_discounted_option_price

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kernelwright.workloads.option_pricing.compat import quoted
-from kernelwright.workloads.option_pricing.compat.scalar import SPOT, sign
+from kernelwright.workloads.option_pricing.compat.scalar import SPOT, sign, wide
 
 
 def implied_volatility(price: Any, S: Any, K: Any, t: Any, r: Any, flag: Any) -> Any:
     """The volatility of a price. PriceIsBelowIntrinsic or PriceIsAboveMaximum where there is none."""
-    return quoted.implied(SPOT, (price, sign(flag), S, K, t, r))
+    paid, *market = wide(price, S, K, t, r)
+    return quoted.implied(SPOT, (paid, sign(flag), *market))
