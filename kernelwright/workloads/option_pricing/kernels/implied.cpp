@@ -60,9 +60,9 @@ INLINE void last_steps(Search &at, const double *years, int width) {
 #pragma omp simd
     for (int i = 0; i < width; ++i) {
         const double s = at.s[i];
-        const Sum distance{at.distance[i], at.lost[i]}, target{at.target[i], at.target_lost[i]};
-        const double more = last_step(distance, at.side[i], target, at.lift[i], s);
-        const double sigma = at.zero[i] > 0.0 ? 0.0 : at.unit[i] * volatility_of(s, more, years[i]);
+        const double more = last_step({at.distance[i], at.lost[i]}, at.side[i], {at.target[i], at.target_lost[i]},
+                                      at.lift[i], s);
+        const double found = at.unit[i] * volatility_of(s, more, years[i]), sigma = at.zero[i] > 0.0 ? 0.0 : found;
         at.s[i] = at.fault[i] == 0.0 ? sigma : NOT_A_NUMBER;
     }
 }
