@@ -44,7 +44,8 @@ FRESH = frozenset({
     "aten._adaptive_avg_pool3d.out", "aten.embedding.out", "aten.index_put.out",
     "aten.constant_pad_nd.out", "aten.grid_sampler_2d.out", "aten.native_layer_norm.out",
     "aten.native_group_norm.out", "aten.clone.out", "aten.flip.out", "aten.roll.out", "aten.repeat.out",
-    "aten.stack.out", "aten.pixel_shuffle.out", "aten._cdist_forward.out",
+    "aten.stack.out", "aten.pixel_shuffle.out", "aten._cdist_forward.out", "aten.slice_scatter.out",
+    "aten.select_scatter.out",
 })  # fmt: skip
 """Operations whose functional form (overload `default`) is called in place of the out-variant."""
 

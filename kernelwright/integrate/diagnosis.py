@@ -30,7 +30,7 @@ from kernelwright.integrate.batch import Batch, batches_of
 from kernelwright.integrate.choose import Group
 from kernelwright.integrate.installation import reasons
 from kernelwright.integrate.sites import NO_ROOM, Sites
-from kernelwright.integrate.survey import survey
+from kernelwright.integrate.survey import buffers_kept, survey
 from kernelwright.integrate.tensors import wait_for_device
 from kernelwright.measure.ceilings import ceilings
 from kernelwright.measure.disturbance import disturbance, ticks
@@ -96,7 +96,8 @@ def _looked_at(
 
 def _whole_us(model: nn.Module, batches: Sequence[Batch]) -> float:
     """Of a call per batch, without clocks inside."""
-    return sum(_median_us(model, batch) for batch in batches) / len(batches)
+    with buffers_kept(model):
+        return sum(_median_us(model, batch) for batch in batches) / len(batches)
 
 
 def _median_us(model: nn.Module, batch: Batch) -> float:

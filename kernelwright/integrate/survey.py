@@ -58,7 +58,11 @@ class Part:
 def survey(model: nn.Module, batches: Sequence[Batch]) -> list[Part]:
     """Run the batches with a clock around every part; parts that ran, in the order of `named_modules`."""
     watch = _Watch(model)
-    with watch.hooked(), boundary(UsageError, "the model raises on the batches that were given"):
+    with (
+        buffers_kept(model),
+        watch.hooked(),
+        boundary(UsageError, "the model raises on the batches that were given"),
+    ):
         for batch in batches:
             watch.passes(batch)
     return watch.found(len(batches))
@@ -78,7 +82,7 @@ def arguments(
             with suppress(KernelRefused):
                 kept[name] = copied(tuple(positional(module.forward, args, kwargs)))
 
-    with ExitStack() as hooks:
+    with buffers_kept(model), ExitStack() as hooks:
         for name, module in model.named_modules():
             if name in names:
                 hook = module.register_forward_pre_hook(
@@ -89,6 +93,25 @@ def arguments(
             if len(kept) < len(names):
                 batch.run(model)
     return kept
+
+
+@contextmanager
+def buffers_kept(model: nn.Module) -> Iterator[None]:
+    """Whatever runs meanwhile: the model's buffers are afterwards what they were, in the same tensors."""
+    held = [
+        (part, name, tensor, tensor.detach().clone())
+        for part in model.modules()
+        for name, tensor in part._buffers.items()
+        if tensor is not None and not tensor.is_meta
+    ]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for part, name, tensor, before in held:
+                if not torch.equal(tensor, before):
+                    tensor.copy_(before)
+                part._buffers[name] = tensor
 
 
 class _Watch:
