@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
+import re
+import subprocess
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,3 +105,22 @@ def test_the_plan_of_a_gpu_kernel_binds() -> None:
             and launch.grid == (4, 1, 1)
             and len(launch.args) == 9 + len(numbers)
         )
+
+
+@pytest.mark.skipif("avx2" not in Path("/proc/cpuinfo").read_text(), reason="for processors with AVX2")
+@pytest.mark.parametrize("entry", ["evaluate", "implied"])
+def test_no_vector_loop_was_given_up(entry: str, tmp_path: Path) -> None:
+    """By the compiler's own report: the clock does not see one loop of several."""
+    kernel = {"evaluate": evaluate_kernel, "implied": implied_kernel}[entry]()
+    for source in kernel.sources:
+        (tmp_path / source.path).write_text(source.text)
+    text = (tmp_path / f"{entry}.cpp").read_text().splitlines()
+    command = [
+        "g++", "-std=c++20", "-O3", "-march=x86-64-v3", "-fopenmp", "-fno-math-errno", "-fno-trapping-math",
+        "-fopt-info-vec-missed", "-c", f"{entry}.cpp", "-o", os.devnull,
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    missed = {int(n) for n in re.findall(rf"{entry}\.cpp:(\d+):\d+: missed: couldn't vectorize", done.stderr)}
+    starts = [number for number, line in enumerate(text, 1) if line.startswith("#pragma omp simd")]
+    loops = [range(start, text.index("    }", start) + 2) for start in starts]
+    assert loops and not [number for number in missed if any(number in loop for loop in loops)]
