@@ -2,8 +2,7 @@
 
 Idle threads sleep: by default OpenMP's threads spin for a while after each parallel region, on the cores
 that the other tests and their workers run on. And hanging up is what it is on a terminal, also where the
-tests were started by something that ignores it. How long an example of hypothesis takes is the machine's
-affair: none has a deadline.
+tests were started by something that ignores it.
 """
 
 from __future__ import annotations
@@ -11,9 +10,5 @@ from __future__ import annotations
 import os
 import signal
 
-from hypothesis import settings
-
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-settings.register_profile("kernelwright", deadline=None)
-settings.load_profile("kernelwright")
