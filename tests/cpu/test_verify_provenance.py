@@ -39,6 +39,7 @@ HALF_SUMS = {
 """Kernels that only this gate can be sure to find, and what it finds."""
 CPU = Target.parse("cpu")
 ADD_NOTHING = {
+    "select_scatter", "slice_scatter",
     "adaptive_max_pool2d", "all", "amax", "amin", "any", "argmax", "argmin", "cat", "clone",
     "constant_pad_nd", "cummax", "cummin", "cumprod", "embedding", "flip", "gather", "im2col", "index",
     "index_select", "kthvalue", "max", "max_pool2d_with_indices", "max_pool3d_with_indices", "min",
