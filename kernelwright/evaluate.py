@@ -137,7 +137,7 @@ def _measured(
     from kernelwright.measure.paired import paired
 
     slots = case.drawn
-    if isinstance(case.witness, Parcels) and _changes_inputs(case.problem):
+    if isinstance(case.witness, Parcels) and case.problem.changes_inputs:
         case.not_checked.append("speed: inputs that change in place are not given to open kernels on a GPU")
         return []
     case.begins("timing beside baselines")
@@ -166,10 +166,6 @@ def _measured(
         if case.witness is not None:
             slots.settle()
     return []
-
-
-def _changes_inputs(problem: Problem) -> bool:
-    return any(spec.name in problem.mutated for spec in problem.inputs)
 
 
 def _all_new(case: Case) -> bool:

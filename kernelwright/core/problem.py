@@ -145,3 +145,8 @@ class Problem(Wire):
     def axis_sizes(self) -> dict[str, int]:
         """Axis name to size at the base workload."""
         return {axis.name: axis.size for axis in self.axes}
+
+    @property
+    def changes_inputs(self) -> bool:
+        """Whether a call changes one of its inputs in place."""
+        return any(spec.name in self.mutated for spec in self.inputs)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from kernelwright.core.errors import UsageError
 from kernelwright.execute.clocked import clocked, null_call_us
@@ -54,6 +55,10 @@ class Calls(ABC):
         """The processes, where kernels on a GPU bring Python: windows are timed then, not single calls."""
         found = self._workers.processes
         return found if isinstance(found, OpenOnDevice) else None
+
+    def ask_reference(self, function: str, **parameters: Any) -> Any:
+        """Our own work in the process that holds the truth: `module:function`, its JSON result."""
+        return self._workers.ask(self._workers.reference, function, **parameters)
 
     @contextmanager
     def still(self) -> Iterator[None]:

@@ -107,7 +107,7 @@ def reset(state: State) -> None:
     """Mutated buffers back to their first values, and inputs to what was drawn where they are mutated."""
     bench = bench_state(state)
     bench.reference.reset()
-    if _changes_inputs(bench):
+    if bench.problem.changes_inputs:
         for place in bench.slots.values():
             if place.held is not None:
                 place.refresh()
@@ -180,7 +180,7 @@ def run(state: State, *, slot: str, poison: bool) -> Reply:
     bench = bench_state(state)
     place, runner = bench.slot(slot), bench.loaded()
     bench.reference.reset()
-    if _changes_inputs(bench):
+    if bench.problem.changes_inputs:
         place.refresh()
     _drop_outputs(bench, place)
 
@@ -292,10 +292,6 @@ def flush(state: State) -> None:
 
 def null(state: State) -> None:
     """Nothing: what a call costs."""
-
-
-def _changes_inputs(bench: BenchState) -> bool:
-    return any(spec.name in bench.problem.mutated for spec in bench.problem.inputs)
 
 
 def _drop_outputs(bench: BenchState, place: Slot) -> None:

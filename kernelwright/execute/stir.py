@@ -161,7 +161,7 @@ def _all(bench: BenchState, place: Slot) -> list[Tensor]:
 
 
 def _leaves(bench: BenchState, place: Slot) -> list[Tensor]:
-    if any(spec.name in bench.problem.mutated for spec in bench.problem.inputs):
+    if bench.problem.changes_inputs:
         return []
     return [leaf for leaf in pytree.tree_leaves(place.args) if isinstance(leaf, Tensor)]
 

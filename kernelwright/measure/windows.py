@@ -3,8 +3,8 @@
 A candidate's Python lives in the process that runs it, so no event of that process can be believed. The
 judge's clock goes around a window: a parcel of inputs that no process could address before, one call on
 each set of them, and a look at the results from another process before it stops. That look, the
-delivery and two changes of contexts cost some 0.4 ms on an H200, so a window holds as many calls as make
-that a twentieth. A baseline goes the same way, in a process of its own, while the candidate's is held.
+delivery and two changes of contexts cost some 0.4 to 0.7 ms on an H200, so a window holds as many calls as
+make that a twentieth. A baseline goes the same way, in a process of its own, while the candidate's is held.
 
 Several calls in one window could be worked off together, which nobody does who gets one at a time. After
 each block some rounds are of single calls; whoever is told of them compares (`WindowContents.taken`).
@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelwright.execute.calls import NOTHING
-from kernelwright.execute.faults import our_error
 from kernelwright.execute.place import Place
 from kernelwright.execute.reports import CandidateFailed, Failure
 from kernelwright.execute.windowed import Given
 from kernelwright.measure.schedule import Round
 from kernelwright.measure.stopwatch import RESOLVED_MULTIPLE, ClockName, Resolution, Sentinels
-from kernelwright.sandbox import WorkerFailure
 
 if TYPE_CHECKING:
     from kernelwright.execute.bench import Bench
@@ -42,7 +40,6 @@ SPARE = 1.25
 SHORTEST_US = 5.0
 """No call is taken for shorter, when calls are counted for a window."""
 _LEAD_CYCLES = 100_000
-_PATIENCE_S = 60.0
 
 
 class WindowContents(ABC):
@@ -119,8 +116,8 @@ class WindowClock:
     def sentinels(self) -> Sentinels:
         """A copy and a product in the reference's process, while the candidate's is held."""
         with self._bench.still():
-            found: Sentinels = self._ask("sentinels", lead_cycles=_LEAD_CYCLES)
-            self._contents.copied(self._ask("copies"))
+            found: Sentinels = self._bench.ask_reference(_OPS + "sentinels", lead_cycles=_LEAD_CYCLES)
+            self._contents.copied(self._bench.ask_reference(_OPS + "copies"))
         return found
 
     def resolution(self) -> Resolution:
@@ -156,9 +153,3 @@ class WindowClock:
         if report.us is None:
             raise CandidateFailed(report.failure or Failure("safety", f"{subject} gave no time"))
         return report.us
-
-    def _ask(self, function: str, **parameters: Any) -> Any:
-        try:
-            return self._bench.reference.call(_OPS + function, _PATIENCE_S, **parameters)
-        except WorkerFailure as error:
-            raise our_error(error, f"'{function}' beside a measurement") from error

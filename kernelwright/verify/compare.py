@@ -192,8 +192,7 @@ def outputs_follow_state(state: dict[str, Any]) -> bool:
 
 def _given(bench: BenchState, args: list[Any]) -> list[Any]:
     """The arguments, copied where the reference changes its inputs in place."""
-    changed = any(spec.name in bench.problem.mutated for spec in bench.problem.inputs)
-    return _own(args) if changed else args
+    return _own(args) if bench.problem.changes_inputs else args
 
 
 def _apart(results: list[Tensor], bench: BenchState, args: list[Any]) -> list[Tensor]:

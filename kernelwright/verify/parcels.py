@@ -17,13 +17,10 @@ from typing import Any
 
 from kernelwright.core.errors import InternalFault
 from kernelwright.execute.calls import NOTHING
-from kernelwright.execute.faults import our_error
 from kernelwright.execute.place import Place
 from kernelwright.execute.windowed import Given
-from kernelwright.execute.workers import PATIENT_S
 from kernelwright.measure.windows import WindowContents
 from kernelwright.measure.witness import PIECE_BYTES
-from kernelwright.sandbox import WorkerFailure
 from kernelwright.verify.base import Rejected
 from kernelwright.verify.seen import Seen
 from kernelwright.verify.slots import Slots
@@ -165,10 +162,7 @@ class Parcels(Seen, WindowContents):
             self._ask("let_go")
 
     def _copies_us(self) -> float:
-        return float(self._ask("copies", "kernelwright.measure.device_ops:"))
+        return float(self._slots.bench.ask_reference("kernelwright.measure.device_ops:copies"))
 
-    def _ask(self, function: str, module: str = _OPS, **parameters: Any) -> Any:
-        try:
-            return self._slots.bench.reference.call(module + function, PATIENT_S, **parameters)
-        except WorkerFailure as error:
-            raise our_error(error, f"'{function}' beside a measurement") from error
+    def _ask(self, function: str, **parameters: Any) -> Any:
+        return self._slots.bench.ask_reference(_OPS + function, **parameters)
